@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    caches,
     filters,
     index_structures,
     index_widths,
@@ -28,6 +29,7 @@ from benchmarks import (
     spark_filters,
     spark_joins,
     spark_skeleton,
+    spark_where,
 )
 from benchmarks.growth import Growth
 from benchmarks.measure import Ratio
@@ -40,6 +42,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "joins": joins.BENCHMARKS,
     "kernels": kernels.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
+    "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
     "index_costs": index_widths.COSTS,
     "peer_filters": peer_filters.BENCHMARKS,
@@ -48,6 +51,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_filters": spark_filters.BENCHMARKS,
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
+    "spark_where": spark_where.BENCHMARKS,
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")

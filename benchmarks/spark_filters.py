@@ -42,6 +42,7 @@ REPEATS = 5
 SEED = 1
 
 OURS, CONTROL = "eddy, content", "eddy again (control)"
+WHERE, AGAIN, WHERE_AUTO = "where, content", "where again (control)", "where, auto"
 AUTO, TOLD, PLAIN = "eddy, auto", "eddy, auto told the column", "eddy, fixed"
 CHAINED, SHORT = "chained pandas_udf", "the same, nondeterministic"
 STATIC, KNOWS = "best static order, by hand", "best order per class, by hand"
@@ -50,6 +51,14 @@ FAR_GOALS: dict[str, Goal] = {CHAINED: ("at least", 4.0), STATIC: ("at least", 1
 NEAR_GOALS: dict[str, Goal] = {STATIC: ("at least", 0.95)}
 """The time that others must take at least, in times of ours."""
 
+WHERE_SIZES = (2_000, 30_000, 100_000)
+WHERE_REPEATS = 4
+WHERE_GOALS: Sequence[Mapping[str, Goal]] = [
+    {CHAINED: ("at least", chained), STATIC: ("at least", static), KNOWS: ("at least", knows)}
+    for chained, static, knows in ((1.8, 1.3, 0.9), (3.6, 2.0, 0.95), (4.2, 2.2, 0.98))
+]
+"""The same of filters without state, for each size."""
+
 Frames = Iterator[pd.DataFrame]
 Step = Callable[[Frames], Frames]
 
@@ -57,12 +66,20 @@ Step = Callable[[Frames], Frames]
 def far(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes differ as much as they can."""
     names = (OURS, CONTROL, PLAIN, AUTO, TOLD, CHAINED, SHORT, STATIC, KNOWS)
-    yield from _compare(0.05, names, FAR_GOALS, (sizes, repeats, warm))
+    yield from _compare(0.05, names, [FAR_GOALS] * len(sizes), (sizes, repeats, warm))
 
 
 def near(sizes: Sequence[int] = SIZES[-1:], repeats: int = REPEATS, warm: int = WARM) -> Iterator[Line]:
     """Classes hardly differ."""
-    yield from _compare(0.95, (OURS, CONTROL, PLAIN, AUTO, TOLD, STATIC), NEAR_GOALS, (sizes, repeats, warm))
+    yield from _compare(
+        0.95, (OURS, CONTROL, PLAIN, AUTO, TOLD, STATIC), [NEAR_GOALS] * len(sizes), (sizes, repeats, warm)
+    )
+
+
+def without_state(sizes: Sequence[int] = WHERE_SIZES, repeats: int = WHERE_REPEATS, warm: int = WARM) -> Iterator[Line]:
+    """Classes differ as much as they can, and nothing is kept in a state store."""
+    names = (WHERE, AGAIN, WHERE_AUTO, OURS, CHAINED, STATIC, KNOWS)
+    yield from _compare(0.05, names, WHERE_GOALS[-len(sizes) :], (sizes, repeats, warm))
 
 
 def selectivities(share: float) -> Floats:
@@ -90,7 +107,7 @@ def best_per_class(values: Floats) -> list[list[int]]:
 
 
 def _compare(
-    share: float, names: Sequence[str], goals: Mapping[str, Goal], counts: tuple[Sequence[int], int, int]
+    share: float, names: Sequence[str], goals: Sequence[Mapping[str, Goal]], counts: tuple[Sequence[int], int, int]
 ) -> Iterator[Line]:
     sizes, repeats, warm = counts
     values = selectivities(share)
@@ -101,7 +118,7 @@ def _compare(
         suite.write(place, {"s": workload.data["s"]})
         every = contenders(workload, values, place)
         chosen = {name: every[name] for name in names}
-        yield from suite.compare(spark, chosen, place, baseline=OURS, goals=[goals] * len(sizes), agree=agree)
+        yield from suite.compare(spark, chosen, place, baseline=names[0], goals=goals, agree=agree)
 
 
 def contenders(workload: Workload, values: Floats, place: Path) -> dict[str, Contender]:
@@ -115,10 +132,18 @@ def contenders(workload: Workload, values: Floats, place: Path) -> dict[str, Con
         frame = lambda spark: eddy.attach(workload.query, {"s": source(spark)}, policy=policy, cells=feeds.CORES)  # noqa: E731
         return Contender(frame=frame)
 
+    def without(policy: PolicyChoice) -> Contender:
+        return Contender(
+            frame=lambda spark: eddy.where(source(spark), *workload.query.filters, policy=policy).select("id")
+        )
+
     def by_hand(step: Step) -> Contender:
         return Contender(frame=lambda spark: source(spark).mapInPandas(step, "id bigint"))
 
     return {
+        WHERE: without("content"),
+        AGAIN: without("content"),
+        WHERE_AUTO: without("auto"),
         OURS: ours("content"),
         CONTROL: ours("content"),
         PLAIN: ours("fixed"),
@@ -181,10 +206,10 @@ def _keep(frame: pd.DataFrame, column: str, judge: MaskFunction) -> pd.DataFrame
 
 def agree(answers: Mapping[str, Any]) -> None:
     """All contenders must pass the same rows."""
-    found = {name: sorted(answer.column("id").to_pylist()) for name, answer in answers.items()}
-    different = [name for name, rows in found.items() if rows != found[OURS]]
+    found = {name: sorted(answer.column(0).to_pylist()) for name, answer in answers.items()}
+    different = [name for name, rows in found.items() if rows != next(iter(found.values()))]
     if different:
         raise AssertionError(f"the contenders do not agree: {different}")
 
 
-BENCHMARKS = (far, near)
+BENCHMARKS = (far, near, without_state)

@@ -7,9 +7,11 @@ from eddy.local import Run, Running, iter_local, run_local
 from eddy.observe.report import Report
 from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
 from eddy.query.explain import explain
+from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
 from eddy.spark.progress import report_of
 from eddy.version import __version__
+from eddy.where import rejected, where
 
 __all__ = [
     "CheckpointError",
@@ -34,6 +36,9 @@ __all__ = [
     "explain",
     "iter_local",
     "plot_regret",
+    "predicate",
+    "rejected",
     "report_of",
     "run_local",
+    "where",
 ]

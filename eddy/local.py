@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import pandas as pd
 import pyarrow as pa
 
 from eddy.contracts import Clock
@@ -20,14 +19,17 @@ from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query import Query
 from eddy.tuples.arrow import no_rows, one_batch
+from eddy.tuples.pandas_frames import is_frame, make_frame
 
 BATCH_ROWS = 10_000
 """Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from eddy.wiring import IndexChoice, PolicyChoice
 
-Data = pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]
+Data: TypeAlias = "pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]"
 """A whole input, to be cut into micro-batches; or an iterable of them, each taken as it comes."""
 
 
@@ -43,7 +45,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         first = self.results.slice(0, notebook.MOST_NOTE_ROWS)
-        rows = pd.DataFrame(first.to_pylist(), columns=first.schema.names, dtype=object)
+        rows = make_frame(first.to_pylist(), first.schema.names, as_objects=True)
         few = "" if len(first) == len(self.results) else f", the first {len(first)}"
         title = f"{plural(self.results.num_rows, 'result')}{few}"
         return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}"
@@ -82,35 +84,53 @@ class Running:
             self._counters.append(self._engine.read_counters())
 
 
-def run_local(
+def run_local(  # noqa: PLR0913  what a user may say
     query: Query,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
-    clock: Clock = time.perf_counter,
+    clock: Clock | None = None,
+    thinking: Clock | None = None,
 ) -> Run:
     """Answer a query over data at hand.
 
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
+    `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
 
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
+
+    `clock` says what steps take, and `thinking` what planning and learning do: the time of day, and the time for which
+    this thread was at work. Whoever gives one of his own gives both by it, unless he names the other.
     """
-    return iter_local(query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock).run()
+    return iter_local(
+        query,
+        data,
+        policy=policy,
+        index=index,
+        cache_memory=cache_memory,
+        batch_rows=batch_rows,
+        seed=seed,
+        clock=clock,
+        thinking=thinking,
+    ).run()
 
 
-def iter_local(
+def iter_local(  # noqa: PLR0913  what a user may say
     query: Query,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
-    clock: Clock = time.perf_counter,
+    clock: Clock | None = None,
+    thinking: Clock | None = None,
 ) -> Running:
     """Answer a query like `run_local`, part by part."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
@@ -125,7 +145,18 @@ def iter_local(
             raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
     schemas = {name: table.schema for name, table in first.items() if table is not None}
     settings = wiring.check_index(index, query)
-    engine = wiring.engine(query, schemas, policy, tables=tables, clock=clock, seed=seed, index=settings)
+    thinking = thinking or clock or time.thread_time
+    engine = wiring.engine(
+        query,
+        schemas,
+        policy,
+        tables=tables,
+        clock=clock or time.perf_counter,
+        seed=seed,
+        index=settings,
+        cache_memory=cache_memory,
+        thinking=thinking,
+    )
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 
 
@@ -140,7 +171,7 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
     """Cut one input into micro-batches."""
-    if isinstance(data, pa.Table | pa.RecordBatch | pd.DataFrame):
+    if isinstance(data, pa.Table | pa.RecordBatch) or is_frame(data):
         table = make_table(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
             yield table.slice(start, batch_rows)
@@ -157,7 +188,7 @@ def make_table(name: str, data: object) -> pa.Table:
         return data
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
-    if isinstance(data, pd.DataFrame):
+    if is_frame(data):
         try:
             return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
         except (pa.ArrowException, ValueError) as error:

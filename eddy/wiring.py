@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting
+from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
-from eddy.engine.engine import Machinery
-from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.engine.machinery import Machinery
+from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
-from eddy.operators.conditions import sort_conditions
-from eddy.operators.filter import FilterColumns, Memory, Take
+from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
+from eddy.operators.cache.scope import MOST_PARTS, list_parts
+from eddy.operators.conditions import Conditions, sort_conditions
+from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -37,7 +40,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import find_near, probe_name
+from eddy.query.join_graph import cached_name, find_near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -57,6 +60,7 @@ POLICY_PARTS = (
     "features",
     "insight",
     "is_calm",
+    "is_listening",
     "is_new",
     "is_urgent",
     "plan",
@@ -82,22 +86,23 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    cache_memory: int | None = None,
+    thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
+    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
+    stay, and what was learned of their indexes is learned anew.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
-    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
+    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
+    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    settings = read_index(index)
-    if len(query.inputs) > 1:
-        made = _join_inputs(binding, tables, faults, settings, (seed, cell))
-    else:
-        made = _pass_input(binding, faults)
-    setting = _setting(binding, clock, cells)
+    caches = Caches(check_memory(cache_memory), clock)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
+    setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
         made,
@@ -117,6 +122,16 @@ def check_index(choice: IndexChoice, query: Query) -> IndexSettings:
     if choice is not None and (text := describe_idle_index(query)):
         warn(text)
     return settings
+
+
+def check_memory(memory: int | None) -> int:
+    """Check the bytes that caches may occupy; None stands for what they have if nobody says anything.
+
+    >>> check_memory(-1)
+    Traceback (most recent call last):
+    eddy.errors.QueryError: cache_memory: expected a whole number of 0 or more, got -1
+    """
+    return DEFAULT_MEMORY if memory is None else check_whole(memory, "cache_memory", 0)
 
 
 def describe_idle_index(query: Query) -> str:
@@ -150,7 +165,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequence[str] = ()) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -158,6 +173,7 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
     query = binding.query
     probes = [probe_name(name) for name in query.inputs] if len(query.inputs) > 1 else []
     columns = [Column(s.name, f.name) for s in query.streams for f in binding.schemas[s.name] if can_classify(f.type)]
+    streams = {s.name for s in query.streams}
     stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
         operators=(*(f.name for f in query.filters), *probes),
@@ -165,9 +181,11 @@ def _setting(binding: Binding, clock: Clock, cells: int = 1) -> Setting:
         reads=frozenset(stored.intersection(columns)),
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
+        judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
-        clock=clock,
+        clock=thinking,
+        options=tuple(options),
     )
     return setting
 
@@ -176,47 +194,72 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
-    filters = [_filter(f, binding, {name: store.take}, faults) for f in binding.query.filters]
+    filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
     return Machinery(filters, {name: store}, faults)
 
 
-def _join_inputs(
+def _build_machinery(
     binding: Binding,
     tables: Mapping[str, pa.RecordBatch],
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
+    caches: Caches,
 ) -> Machinery:
-    """Make a STeM, a probe and its first phase for every input, and the filters.
+    """Make the filters, and where inputs are joined a STeM, a probe, its first phase and caches for each.
 
-    The filters remember.
+    The filters remember what they said of rows that are stored.
     """
     query = binding.query
+    if len(query.inputs) == 1:
+        return _pass_input(binding, faults)
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    takes = {name: stem.take for name, stem in stems.items()}
     memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, takes, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=name)) for name in query.inputs]
+    probes = [
+        OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs
+    ]
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
+    caches.left = room.left_by_all
+    cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets], stems, faults, indexes)
+    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches)
+
+
+def _make_cached(
+    query: Query,
+    stems: Mapping[str, Stem],
+    joins: Conditions,
+    near: Mapping[str, frozenset[frozenset[str]]],
+    caches: Caches,
+) -> list[Operator]:
+    """Make an operator for each part of the join that can be cached."""
+    parts = islice(list_parts(query.inputs, [s.name for s in query.streams], near, joins), MOST_PARTS)
+    made: dict[str, Operator] = {}
+    for part, before in parts:
+        name = cached_name(part)
+        # Names of inputs may make two parts be called the same, or as a filter: the second does without.
+        if name not in made and name not in {f.name for f in query.filters}:
+            rule = Rule(near=before, gives=part, does=frozenset(map(probe_name, part)), optional=True)
+            made[name] = OPERATORS["cached"](part, stems, joins, rule, caches)
+    return list(made.values())
 
 
 def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:
     """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
-    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
-    choose_kernels()
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
     streams = {
@@ -335,10 +378,15 @@ def _policy(name: str) -> Callable[..., Policy]:
 
 
 def _filter(
-    asked: Filter, binding: Binding, takes: Mapping[str, Take], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
     predicate = asked.bind(binding.types)
     judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
-    times = {stream.name: stream.time for stream in binding.query.streams if stream.name in asked.on and stream.time}
-    reading = FilterColumns(asked.on, asked.predicate.columns, takes, times, asked.after or ())
+    columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
+    times = {
+        stream.name: (stream.time, stores[stream.name].column(stream.time))
+        for stream in binding.query.streams
+        if stream.name in asked.on and stream.time
+    }
+    reading = FilterColumns(asked.on, columns, times, asked.after or ())
     return OPERATORS["filter"](asked.name, judge, reading, memory)

@@ -6,24 +6,27 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from eddy import __version__
 from eddy.errors import EddyError
-from eddy.jobs.commands.command import Command
+
+if TYPE_CHECKING:
+    from eddy.jobs.commands.command import Command
 
 FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
-    "run": "eddy.jobs.commands.run",
-    "validate": "eddy.jobs.commands.validate",
-    "explain": "eddy.jobs.commands.explain",
-    "compare": "eddy.jobs.commands.compare",
-    "doctor": "eddy.jobs.commands.doctor",
-    "inspect": "eddy.jobs.commands.inspect",
-    "demo": "eddy.jobs.commands.demo",
+    "run": "run a job with spark-submit",
+    "validate": "check a job without starting Spark",
+    "explain": "say how a job will run: joins, cells, copies, watermarks",
+    "compare": "compare policies on a sample of a job's rows, or as an experiment says",
+    "doctor": "check whether jobs can run here, and say what to do",
+    "inspect": "say what a checkpoint holds (starts Spark)",
+    "demo": "watch policies follow a stream that changes (a minute, on Spark)",
 }
-"""Every command and its module; a new one is its file and one line here."""
+"""Every command and what it is for; a new one is its file, of the same name, and one line here."""
 
 CODES = (
     "Exit codes: 0 all is well; 1 what was looked at is wrong (doctor, demo); 2 the job or the arguments are wrong, or "
@@ -35,10 +38,9 @@ CODES = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the arguments name."""
-    commands = {name: command(module) for name, module in COMMANDS.items()}
-    name, chosen = _choose(commands, list(sys.argv[1:] if arguments is None else arguments))
+    name, chosen = _choose(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        done = commands[name].run(chosen)
+        done = command(name).run(chosen)
         sys.stdout.flush()
         return done
     except EddyError as error:
@@ -53,17 +55,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return UNREAD
 
 
-def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, argparse.Namespace]:
-    """Choose the command that is asked for, and its arguments."""
-    if given and given[0] in commands and commands[given[0]].forwards:
-        return given[0], argparse.Namespace(rest=given[1:])
+def _choose(given: list[str]) -> tuple[str, argparse.Namespace]:
+    """Choose the command that is asked for, and its arguments.
+
+    No other one is imported.
+    """
+    asked = given[0] if given and given[0] in COMMANDS else None
+    if asked and command(asked).forwards:
+        return asked, argparse.Namespace(rest=given[1:])
     parser = argparse.ArgumentParser(
         prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, one in commands.items():
-        one.arguments(known.add_parser(name, help=one.text, description=one.text))
+    for name, text in COMMANDS.items():
+        one = known.add_parser(name, help=text, description=text)
+        if name == asked:
+            command(name).arguments(one)
     if not given:
         parser.print_help(sys.stderr)
         parser.exit(FAILED)
@@ -75,9 +83,9 @@ def _choose(commands: Mapping[str, Command], given: list[str]) -> tuple[str, arg
     return chosen.command, chosen
 
 
-def command(module: str) -> Command:
-    """Give the command of a module."""
-    found: Command = importlib.import_module(module).COMMAND
+def command(name: str) -> Command:
+    """Import a command."""
+    found: Command = importlib.import_module(f"eddy.jobs.commands.{name}").COMMAND
     return found
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from eddy.errors import QueryError
 from eddy.tuples.arrays import Numbers, RowIds
 from eddy.tuples.arrow import read_raw
+from eddy.tuples.values import Held
 
 GROWTH = 0.125
 """Share by which an array is made longer than it has to be: an eighth keeps a row well under 1.5 times its Arrow
@@ -40,7 +41,7 @@ class Rowwise(Protocol):
         """Forget all rows but some."""
 
 
-class Stored(Rowwise, Protocol):
+class Stored(Rowwise, Held, Protocol):
     """Values of one type, by position."""
 
     @property
@@ -49,9 +50,6 @@ class Stored(Rowwise, Protocol):
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
-
-    def take(self, ids: RowIds) -> pa.Array:
-        """The values at some positions."""
 
 
 class Growing:
@@ -124,7 +122,8 @@ class FixedWidth:
 
     def __init__(self, data_type: pa.DataType) -> None:
         self.type = data_type
-        self._values = Growing(_dtype(data_type))
+        self._is_number = is_number(data_type)
+        self._values = Growing(find_dtype(data_type))
         self._valid: Growing | None = None
 
     @property
@@ -136,6 +135,11 @@ class FixedWidth:
     def valid(self) -> Numbers | None:
         """The rows with a value; None for all of them."""
         return None if self._valid is None else self._valid.values
+
+    @property
+    def has_nulls(self) -> bool:
+        """A null has come."""
+        return self._valid is not None
 
     @property
     def nbytes(self) -> int:
@@ -159,10 +163,11 @@ class FixedWidth:
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
-        # Arrow has a bit for each row, least significant first; one byte each is what numpy can pick from.
-        validity = None if self.valid is None else pa.py_buffer(np.packbits(self.valid.take(ids), bitorder="little"))
-        values = pa.py_buffer(self.values.take(ids))
-        return pa.Array.from_buffers(self.type, len(ids), [validity, values])
+        return take_fixed(self.type, self.values, self.valid, ids)
+
+    def pick(self, ids: RowIds) -> Numbers | None:
+        """The same as numbers."""
+        return pick_numbers(self.values, ids) if self._is_number and self._valid is None else None
 
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
@@ -185,8 +190,12 @@ class Chunked:
 
     def __init__(self, data_type: pa.DataType) -> None:
         self.type = data_type
-        self._coded = pa.types.is_dictionary(data_type)
         self._whole = pa.chunked_array([], data_type.value_type if pa.types.is_dictionary(data_type) else data_type)
+
+    @property
+    def has_nulls(self) -> bool:
+        """There is a null."""
+        return bool(self._whole.null_count)
 
     @property
     def nbytes(self) -> int:
@@ -200,22 +209,16 @@ class Chunked:
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
-        values = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-        self._whole = pa.chunked_array([*self._whole.chunks, values], self._whole.type)
+        self._whole = pa.chunked_array([*self._whole.chunks, decode(array)], self._whole.type)
         if self._whole.num_chunks > MOST_CHUNKS:
             self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
 
     def take(self, ids: RowIds) -> pa.Array:
         """The values at some positions."""
-        values = self._take(ids)
-        if not self._coded:
-            return values
-        try:
-            return values.dictionary_encode().cast(self.type)
-        except pa.ArrowInvalid as error:
-            raise QueryError(
-                f"a column of type {self.type} has more values than its index can number: {error}; cast it to them"
-            ) from error
+        return encode(self._take(ids), self.type)
+
+    def pick(self, ids: RowIds) -> None:
+        """Numbers of none of these types are numpy's."""
 
     def drop(self, count: int) -> None:
         """Let go of the oldest."""
@@ -244,7 +247,44 @@ def is_fixed(data_type: pa.DataType) -> bool:
     )
 
 
-def _dtype(data_type: pa.DataType) -> Any:
+def is_number(data_type: pa.DataType) -> bool:
+    """Tell whether Arrow's values of a type are numpy's numbers."""
+    return pa.types.is_integer(data_type) or pa.types.is_floating(data_type)
+
+
+def find_dtype(data_type: pa.DataType) -> Any:
+    """Find the type of the numbers that stand for values of a fixed width."""
     if pa.types.is_temporal(data_type):
         return TIME_TYPES[data_type.bit_width // 8]
     return data_type.to_pandas_dtype()
+
+
+def take_fixed(data_type: pa.DataType, values: Numbers, valid: Numbers | None, ids: RowIds) -> pa.Array:
+    """Take values of a fixed width at some positions."""
+    # Arrow has a bit for each row, least significant first; one byte each is what numpy can pick from.
+    validity = None if valid is None else pa.py_buffer(np.packbits(valid.take(ids), bitorder="little"))
+    return pa.Array.from_buffers(data_type, len(ids), [validity, pa.py_buffer(values.take(ids))])
+
+
+def pick_numbers(values: Numbers, ids: RowIds) -> Numbers:
+    """Take numbers at some positions, which nobody may change: they might be the rows' own."""
+    picked = values.take(ids)
+    picked.setflags(write=False)
+    return picked
+
+
+def decode(array: pa.Array) -> pa.Array:
+    """Give the values that the codes of a dictionary stand for; others as they are."""
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def encode(values: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """Give values as a column of a type: with a dictionary of their own, if it has one."""
+    if not pa.types.is_dictionary(data_type):
+        return values
+    try:
+        return values.dictionary_encode().cast(data_type)
+    except pa.ArrowInvalid as error:
+        raise QueryError(
+            f"a column of type {data_type} has more values than its index can number: {error}; cast it to them"
+        ) from error

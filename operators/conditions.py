@@ -15,11 +15,12 @@ import pyarrow as pa
 from eddy.operators.keys import Key
 from eddy.operators.stem import Stem
 from eddy.predicates.faults import FAILS, Faults
-from eddy.predicates.judge import Judge, Judged
+from eddy.predicates.judge import Judge, Judged, ask_sql
 from eddy.predicates.row_errors import ask_by_halves
-from eddy.sql import Bound, Column, ComparedPair, Expression, bind_pair, truth
+from eddy.sql import Bound, Column, ComparedPair, Expression, bind_pair
 from eddy.tuples.arrays import Mask, RowIds
 from eddy.tuples.codes import is_exact
+from eddy.tuples.values import Values
 
 MIRRORED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 """The same comparison, seen from the other side."""
@@ -67,7 +68,7 @@ class Residual:
         Null compares with nothing, also with a side that cannot be computed: an index that is searched for a null
         finds nothing, whichever side it is on.
         """
-        judged = self.judge.ask(columns_of(self.columns, stems, ids), rows)
+        judged = self.judge.ask(_values_of(self.columns, stems, ids), rows)
         if judged.faults is None:
             return judged
         # `a = b` with b null is null whatever a is: such a row is no match, and no error if a cannot be computed.
@@ -122,7 +123,12 @@ def columns_of(
     columns: Sequence[Column], stems: Mapping[str, Stem], ids: Mapping[str, RowIds]
 ) -> dict[Column, pa.Array]:
     """The values of columns for each tuple."""
-    return {c: stems[str(c.stream)].take(c.name, ids[str(c.stream)]) for c in columns}
+    return {c: values.arrow() for c, values in _values_of(columns, stems, ids).items()}
+
+
+def _values_of(columns: Sequence[Column], stems: Mapping[str, Stem], ids: Mapping[str, RowIds]) -> dict[Column, Values]:
+    """The same, not gathered yet."""
+    return {c: Values(stems[str(c.stream)].column(c.name), ids[str(c.stream)]) for c in columns}
 
 
 def _is_null(side: Bound, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
@@ -151,9 +157,7 @@ def _between_two(comparison: ComparedPair | None) -> ComparedPair | None:
 
 
 def _residual(predicate: Expression, bound: Bound, sides: Sequence[Bound], faults: Faults) -> Residual:
-    judge = Judge(
-        f"join {predicate.text}", lambda columns, rows: truth(bound.evaluate(columns, rows)), faults, on_error=FAILS
-    )
+    judge = Judge(f"join {predicate.text}", ask_sql(bound), faults, on_error=FAILS)
     return Residual(inputs=predicate.inputs, columns=bound.columns, text=predicate.text, judge=judge, sides=sides)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.contracts import Lineage, Outcome, RowIds, Rule, Tuples
@@ -13,8 +12,7 @@ from eddy.errors import quote
 from eddy.predicates.function import TooSlow
 from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
-
-Take = Callable[[str, RowIds], pa.Array]
+from eddy.tuples.values import Held, Values
 
 
 class Memory(Protocol):
@@ -27,15 +25,15 @@ class Memory(Protocol):
 
 
 class FilterColumns(NamedTuple):
-    """The inputs of a filter, its columns, and their stores.
+    """The inputs of a filter, and its columns.
 
-    `times` are the columns with the event times of those inputs that have any, `after` the filters that must act first.
+    `times` are the names and columns of the event times of those inputs that have any, `after` the filters that must
+    act first.
     """
 
     on: Sequence[str]
-    columns: Sequence[Column]
-    take: Mapping[str, Take]
-    times: Mapping[str, str]
+    columns: Mapping[Column, Held]
+    times: Mapping[str, tuple[str, Held]]
     after: Sequence[str] = ()
 
 
@@ -51,8 +49,8 @@ class FilterOperator:
         self.rule = Rule(needs=frozenset(reading.on), after=frozenset(reading.after))
         self._on = reading.on[0]
         self._judge = judge
-        self._reads = tuple((c, str(c.stream), reading.take[str(c.stream)]) for c in reading.columns)
-        self._times = [(name, column, reading.take[name]) for name, column in reading.times.items()]
+        self._columns = tuple((column, str(column.stream), held) for column, held in reading.columns.items())
+        self._times = reading.times
         self._memory = memory
 
     def pattern(self, lineage: Lineage) -> str:
@@ -66,28 +64,33 @@ class FilterOperator:
     def run(self, tuples: Tuples) -> Outcome:
         """Keep the tuples that pass; null is not true."""
         if self._memory is None:
-            judged, evaluated = self._ask(tuples.ids, len(tuples)), len(tuples)
+            rows = evaluated = len(tuples)
+            judged = self._ask(tuples.ids, rows)
         else:
             ids, repeated = tuples.ids[self._on], len(tuples.lineage.spans) > 1
             judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
-        kept = judged.passed.nonzero()[0]
-        faults = None if judged.faults is None else judged.faults.take(kept)
-        return Outcome(tuples.take(kept).with_faults(faults), judged.passed, evaluated, judged.skipped)
+        passed, faults, skipped = judged
+        kept = passed.nonzero()[0]
+        # Where all pass they are the same tuples, and a store that knows them as all of its rows gathers nothing.
+        left = tuples if len(kept) == len(passed) else tuples.take(kept)
+        if faults is not None:
+            left = left.with_faults(faults.take(kept))
+        return Outcome(left, passed, evaluated, skipped)
 
     def _ask_stored(self, ids: RowIds) -> Judged:
         return self._ask({self._on: ids}, len(ids))
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
         try:
-            return self._judge.ask({column: take(column.name, ids[name]) for column, name, take in self._reads}, rows)
+            return self._judge.ask({column: Values(held, ids[name]) for column, name, held in self._columns}, rows)
         except TooSlow as error:
             raise TooSlow(f"{error}; {self._describe_rows(ids)}") from None
 
     def _describe_rows(self, ids: Mapping[str, RowIds]) -> str:
         """Describe rows so that a person can find them."""
         parts = []
-        for name, column, take in self._times:
-            known = take(column, ids[name]).drop_null()
+        for name, (column, held) in self._times.items():
+            known = held.take(ids[name]).drop_null()
             if len(known):
                 parts.append(f'rows of "{name}" with {column} from {pc.min(known)} to {pc.max(known)}')
         return "; ".join(parts) or f"rows of {quote(ids)}"

@@ -103,8 +103,13 @@ class Source(Policy):
         is_worth_it = (
             self._costs == "unit" or observation.is_profile or observation.statistics[0].seconds >= WORTH_NOTING
         )
-        if self._greedy and is_worth_it:
+        if is_worth_it:
             self._find_order(observation.origin).observe(observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether it keeps orders, which steps may change."""
+        return self._greedy
 
     def _count_due(self, task: Task, ready: tuple[Hop, ...], order: StandingOrder) -> int:
         """Count the rows of a task that explore: mostly none, then so many that a call is worth it."""

@@ -20,9 +20,12 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine
-from eddy.engine.snapshot import FORMAT, Snapshot
+from eddy.engine.snapshot import FORMAT, UNPACKED, Snapshot, unpack
+from eddy.operators.pages import read_pages
 from eddy.policies.registry import POLICIES
 from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
+from eddy.tuples import arrow_ipc
+from eddy.tuples.packed import Packed, pack_stream
 from tests.memory import measured
 from tests.policies.checks import steady_clock
 from tests.policies.choices import chosen
@@ -88,9 +91,48 @@ class Damaged:
     sealed: bool
 
 
-def sealed(written: str, blob: bytes) -> Snapshot:
-    """With the checksum that belongs to it."""
-    return Snapshot(FORMAT, f"{zlib.crc32(blob, zlib.crc32(written.encode('utf-8', 'replace'))):08x} {written}", blob)
+def sealed(written: str, blob: bytes, number: int = FORMAT) -> Snapshot:
+    """With the checksum that belongs to it; format 1 has one of everything."""
+    summed = zlib.crc32(written.encode("utf-8", "replace"))
+    summed = zlib.crc32(blob, summed) if number == UNPACKED else summed
+    return Snapshot(number, f"{summed:08x} {written}", blob)
+
+
+def resealed(written: str, blob: bytes, number: int) -> Snapshot:
+    """With the checksums that belong to it and to all parts, the last of which has whatever the others leave."""
+    if number == UNPACKED:
+        return sealed(written, blob, number)
+    tree = json.loads(written)
+    parts = [part for parts in tree["sections"].values() for part in parts]
+    start = 0
+    for part in parts:
+        part[0] = len(blob) - start if part is parts[-1] else part[0]
+        part[2] = zlib.crc32(blob[start : start + part[0]])
+        start += part[0]
+    return sealed(json.dumps(tree), blob)
+
+
+@cache
+def first_format(whole: Snapshot) -> Snapshot:
+    """The same state in the first format: a table of all that is known of the rows that are alive, not compressed."""
+    meta, tables = unpack(whole)
+    sink = pa.BufferOutputStream()
+    sections = {}
+    for name, parts in tables.items():
+        start = sink.tell()
+        stream = name.removeprefix("stream ")
+        rows = parts[0].read() if stream == name else _one_table(parts, meta["numbers"][stream].pop("gone"))
+        arrow_ipc.write(rows, sink)
+        sections[name] = [start, sink.tell() - start]
+    return sealed(json.dumps({**meta, "sections": sections}), sink.getvalue().to_pybytes(), UNPACKED)
+
+
+def _one_table(parts: list[Packed], gone: int) -> pa.RecordBatch:
+    *pages, marks = (part.read() for part in parts)
+    rows = read_pages(pages, SCHEMA, gone)
+    columns = {f"column {name}": rows.column(name) for name in SCHEMA.names}
+    columns |= {name: marks.column(name) for name in marks.schema.names}
+    return pa.record_batch(columns).filter(columns.pop("alive")).select(list(columns))
 
 
 def written_in(snapshot: Snapshot) -> str:
@@ -157,26 +199,44 @@ def replaced(draw: st.DrawFn, tree: Any, depth: int = 0) -> Any:
     return tree[:key] + ([] if gone else [draw(replaced(tree[key], depth + 1))]) + tree[key + 1 :]
 
 
+DAMAGE = ("blob", "meta", "forged blob", "forged meta", "stream", "foreign", "format")
+
 FORGED_TREES = {"forged tree": None, "forged tuning": "tuning", "forged counts": "indexed"}
 """States with another part in them, and in which part of them."""
 
 
 @st.composite
+def repacked(draw: st.DrawFn, whole: Snapshot) -> Snapshot:
+    """A state with another stream in one of its parts, or another size; all checksums are right."""
+    tree = json.loads(written_in(whole))
+    _, tables = unpack(whole)
+    name = draw(st.sampled_from(sorted(tables)))
+    place = draw(st.integers(0, len(tables[name]) - 1))
+    made = pack_stream(pa.py_buffer(draw(edited(tables[name][place].expand().to_pybytes()))))
+    size = draw(st.just(made.size) | st.integers(-(2**40), 2**40) | st.integers(0, 2 * (made.size or 0)))
+    tree["sections"][name][place] = [len(made.data), size, made.checksum]
+    tables[name][place] = made
+    return sealed(json.dumps(tree), b"".join(part.data for parts in tables.values() for part in parts))
+
+
+@st.composite
 def states(draw: st.DrawFn) -> Damaged:
-    """States with damage of any kind."""
+    """States with damage of any kind, in either format."""
     policy = draw(st.sampled_from(sorted(POLICIES)))
-    whole = saved(policy)
-    kind = draw(st.sampled_from([*("blob", "meta", "forged blob", "forged meta"), *FORGED_TREES, "foreign", "format"]))
+    whole = draw(st.sampled_from([saved(policy), first_format(saved(policy))]))
+    kind = draw(st.sampled_from([*DAMAGE, *FORGED_TREES]))
+    if kind == "stream":
+        return Damaged(policy=policy, snapshot=draw(repacked(saved(policy))), sealed=True)
     if kind == "foreign":
-        parts: Any = (FORMAT, draw(st.none() | st.text()), draw(st.none() | st.binary()))
+        parts: Any = (whole.format, draw(st.none() | st.text()), draw(st.none() | st.binary()))
         found = Snapshot(*parts)
         return Damaged(policy=policy, snapshot=found, sealed=False)
     if kind == "format":
-        number: Any = draw((st.none() | st.integers(-(2**31), 2**31)).filter(lambda n: n != FORMAT))
+        number: Any = draw((st.none() | st.integers(-(2**31), 2**31)).filter(lambda n: n != whole.format))
         return Damaged(policy=policy, snapshot=replace(whole, format=number), sealed=False)
     if kind.endswith("blob"):
         blob = draw(edited(whole.blob))
-        forged = sealed(written_in(whole), blob)
+        forged = resealed(written_in(whole), blob, whole.format)
         return Damaged(
             policy=policy, snapshot=forged if kind[0] == "f" else replace(whole, blob=blob), sealed=kind[0] == "f"
         )
@@ -187,9 +247,9 @@ def states(draw: st.DrawFn) -> Damaged:
         tree = json.loads(written_in(whole))
         part = FORGED_TREES[kind]
         other = draw(replaced(tree)) if part is None else {**tree, part: draw(replaced(tree[part]))}
-        return Damaged(policy=policy, snapshot=sealed(json.dumps(other), whole.blob), sealed=True)
+        return Damaged(policy=policy, snapshot=sealed(json.dumps(other), whole.blob, whole.format), sealed=True)
     text = draw(edited(written_in(whole).encode())).decode("utf-8", "replace")
-    return Damaged(policy=policy, snapshot=sealed(text, whole.blob), sealed=True)
+    return Damaged(policy=policy, snapshot=sealed(text, whole.blob, whole.format), sealed=True)
 
 
 @contextmanager
@@ -222,7 +282,8 @@ def read_state(damaged: Damaged, number: int = 0) -> str:
         return "refused"
     if damaged.sealed:
         return "forged well enough to be read"
-    assert damaged.snapshot == saved(damaged.policy), "damage that nobody noticed"
+    whole = saved(damaged.policy)
+    assert damaged.snapshot in (whole, first_format(whole)), "damage that nobody noticed"
     return "unharmed"
 
 

@@ -29,10 +29,10 @@ ROOMS = (
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
-    *("policies.shared", "policies.matrix", "policies.content"),
+    *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
-    *("spark.layout", "spark", "comparison", "eddy"),
+    *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",
         "jobs.flights",
@@ -51,7 +51,7 @@ ROOMS = (
 PLUG_INS = ("operators", "policies")
 COMPOSER = "wiring"
 # Spark is known here, and in no other room.
-WITH_SPARK = ("spark", "jobs", "benchmarks")
+WITH_SPARK = ("spark", "accessor", "jobs", "benchmarks")
 # A job's file is read, and told about, before there is Spark.
 BEFORE_SPARK = ("jobs.config",)
 # No clock, no chance of their own: everything that an engine is made of.
@@ -66,7 +66,10 @@ OUTSIDE_OF_EDDY = "short name"
 MOST_FILES = 16
 SMALL_FILE = 40
 # A small file with one importer is a piece of that one's file, unless there is a reason.
-SMALL_ON_PURPOSE: Mapping[str, str] = {"eddy.version": "the front of the package holds no logic"}
+SMALL_ON_PURPOSE: Mapping[str, str] = {
+    "eddy.version": "the front of the package holds no logic",
+    "eddy.observe.wide_frame": "importing it imports pandas",
+}
 # A registry is small, and one file asks it; what it lists is a file of its own, however few others need it.
 REGISTRY = "registry"
 # Importers of a room that the table names one by one.
@@ -77,7 +80,7 @@ ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "r
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
     "operators": ("run", "OPERATORS"),
-    "operators/index": ("search", "INDEXES"),
+    "operators/index/structures": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),

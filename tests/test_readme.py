@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/spark.md"]
+PAGES = ["README.md", "docs/spark.md", "docs/from_pandas_udf.md"]
 
 PATIENCE = 900
 """Seconds for a process that starts a Spark of its own, on a machine with other work."""
@@ -54,14 +54,15 @@ def test_the_readme_from_another_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_code_in_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", PAGES[1:])
+def test_code_in_the_docs(capsys: pytest.CaptureFixture[str], page: str) -> None:
     known = {"__name__": "__main__"}  # functions of a program of its own are sent to Spark's workers as they are
-    for block in blocks("docs/spark.md"):
-        exec(compile(block, "docs/spark.md", "exec"), known)
+    for block in blocks(page):
+        exec(compile(block, page, "exec"), known)
         printed = capsys.readouterr().out
         assert said(block)
         assert [text for text in said(block) if text not in printed] == []
 
 
 def test_there_is_code_in_the_docs() -> None:
-    assert [len(blocks(page)) for page in PAGES] == [2, 1]
+    assert [len(blocks(page)) for page in PAGES] == [3, 1, 2]

@@ -6,9 +6,11 @@ import random
 
 import pytest
 
-from eddy.operators.index import admission, catalog, mapped, parts, price, segments, time_bounds
+from eddy.operators.index import admission, catalog, parts, price, segments, time_bounds
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.structures import mapped
+from eddy.operators.index.structures.key_map import Field, KeyMap
+from eddy.operators.tuning import learned, tuner
 
 
 def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, room: int = 1 << 16) -> None:
@@ -22,6 +24,9 @@ def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, roo
     patch.setattr(parts, "MOST_MERGED", merged)
     patch.setattr(admission, "LEAST_ROOM", room)
     patch.setattr(admission, "FEW_ROWS", 1)
+    # However little is done, maps are chosen as often as it is asked for.
+    patch.setattr(learned, "LOOK", 0)
+    patch.setattr(tuner, "MOST_FILLING", 0)
     patch.setattr(admission, "PERIOD", 1)
     for module in (time_bounds, catalog):
         patch.setattr(module, "LEAST_SAVED", 0)

@@ -12,7 +12,7 @@ it: whoever looks, at which rows and in which order, changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, Self
@@ -20,15 +20,13 @@ from typing import Any, Protocol, Self
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.divider import Attribute, BucketName, Buckets, Divider
+from eddy.classes.divider import Attribute, BucketName, Buckets, Divider, ValueNumbers
 from eddy.classes.nature import is_time, spread_evenly
+from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, is_whole, unknown_name
 from eddy.sql import Column
 from eddy.sql.values.name_case import find_own
 from eddy.tuples.arrays import Integers
-
-MOST_BUCKETS = 250
-"""Buckets of an attribute, besides that of null: a bucket is one byte."""
 
 USUAL_RANGES = 24
 """Ranges into which numbers and times are cut: neighbours are alike, and each range has rows enough to learn from."""
@@ -47,6 +45,19 @@ class Look(Protocol):
         """Give a row for each tuple and a column for each attribute.
 
         Attributes are named by number, tuples by position; all of them when none are named.
+        """
+
+    def refine(self, attributes: Sequence[int]) -> Mapping[int, Buckets]:
+        """Tell the values of some attributes apart one by one from here on, where they are hashed into buckets.
+
+        Gives for each attribute of which that is so the bucket of each number (`classes.single_values`). Ask for those
+        alone that tell classes apart.
+        """
+
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
+        """Give the buckets of some attributes, and for those that go `singly` the numbers of their values.
+
+        They have been refined; another policy may have had others refined.
         """
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -116,7 +127,7 @@ class Arrived:
         self._rows = rows
         self._first, self._begun = first, begun
         self._dividers = list(dividers.items())
-        self._whole: dict[int, Buckets] = {}
+        self._whole: dict[tuple[int, bool], ValueNumbers] = {}
         self._looked: set[int] = set()
 
     def buckets(self, ids: Integers, attributes: Sequence[int] | None) -> Buckets:
@@ -126,16 +137,30 @@ class Arrived:
         All attributes are taken when none are named.
         """
         wanted = range(len(self._dividers)) if attributes is None else attributes
+        return self._look(ids, [(attribute, False) for attribute in wanted], np.uint8)
+
+    def refine(self, attributes: Sequence[int]) -> dict[int, Buckets]:
+        """Tell values apart one by one; gives the bucket of each number, where that is so."""
+        found = {attribute: self._learn(attribute).refine() for attribute in attributes}
+        return {attribute: buckets for attribute, buckets in found.items() if buckets is not None}
+
+    def numbers(self, ids: Integers, attributes: Sequence[int], singly: Collection[int]) -> ValueNumbers:
+        """Give the buckets of some rows, or the numbers of values that go singly."""
+        wanted = [(attribute, attribute in singly and self._learn(attribute).is_refined) for attribute in attributes]
+        return self._look(ids, wanted, np.uint16 if any(singly for _, singly in wanted) else np.uint8)
+
+    def _look(self, ids: Integers, wanted: Sequence[tuple[int, bool]], kind: type[np.unsignedinteger]) -> ValueNumbers:
+        """Look at some attributes, each by its buckets or by its numbers."""
         # A row per attribute is written in one piece; the transpose that is given away costs nothing.
-        found = np.empty((len(wanted), len(ids)), np.uint8)
+        found = np.empty((len(wanted), len(ids)), kind)
         # Ids count all rows of the STeM; `rows` are positions among those that have just arrived.
         rows = ids - self._first
         # Many rows: each column is divided once as a whole, and then every look is a look-up.
         #
         #     _whole[1]   [4 0 4 7 0 2]        rows [5 0 2]  ->  found [2 4 4]
-        if len(rows) >= LOOKED_UP_SHARE * self._rows.num_rows or all(attribute in self._whole for attribute in wanted):
-            for place, attribute in enumerate(wanted):
-                self._divide_all(attribute).take(rows, out=found[place])
+        if len(rows) >= LOOKED_UP_SHARE * self._rows.num_rows or all(look in self._whole for look in wanted):
+            for place, look in enumerate(wanted):
+                found[place] = self._divide_all(*look).take(rows)
             return found.T
         # Few rows: they alone are divided, in the order of their arrival. The columns are then put back into the order
         # asked for:
@@ -143,8 +168,8 @@ class Arrived:
         #     rows    [5 0 2]    order [1 2 0]    divided [0 2 5] -> found [4 4 2]    back [2 4 4]
         order = np.argsort(rows, kind="stable")
         few = pa.array(rows.take(order))
-        for place, attribute in enumerate(wanted):
-            found[place] = self._divide(attribute, few)
+        for place, look in enumerate(wanted):
+            found[place] = self._divide(*look, few)
         return found.T if (order[1:] > order[:-1]).all() else found[:, np.argsort(order)].T
 
     def editions(self, attributes: Sequence[int] | None) -> tuple[int, ...]:
@@ -152,18 +177,19 @@ class Arrived:
         wanted = range(len(self._dividers)) if attributes is None else attributes
         return tuple([self._learn(attribute).edition for attribute in wanted])
 
-    def _divide_all(self, attribute: int) -> Buckets:
-        if attribute not in self._whole:
-            self._whole[attribute] = self._divide(attribute, None)
-        return self._whole[attribute]
+    def _divide_all(self, attribute: int, singly: bool) -> ValueNumbers:
+        if (attribute, singly) not in self._whole:
+            self._whole[attribute, singly] = self._divide(attribute, singly, None)
+        return self._whole[attribute, singly]
 
-    def _divide(self, attribute: int, rows: pa.Array | None) -> Buckets:
-        """Give the buckets of some rows or all, in order of arrival."""
+    def _divide(self, attribute: int, singly: bool, rows: pa.Array | None) -> ValueNumbers:
+        """Give the buckets or numbers of some rows or all, in order of arrival."""
         divider = self._learn(attribute)
         column = self._rows.column(self._dividers[attribute][0])
         if divider.is_blind and not column.null_count:
             return np.zeros(len(column) if rows is None else len(rows), np.uint8)
-        return divider.divide(column if rows is None else column.take(rows))
+        some = column if rows is None else column.take(rows)
+        return divider.number(some) if singly else divider.divide(some)
 
     def _learn(self, attribute: int) -> Divider:
         """Let an attribute learn from the rows, once and before they are divided."""
@@ -186,6 +212,14 @@ class ArrivedRows:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of these rows, or of some of them."""
         return self._arrived.buckets(self._ids if rows is None else self._ids.take(rows), attributes)
+
+    def refine(self, attributes: Sequence[int]) -> dict[int, Buckets]:
+        """Tell values apart one by one; gives the bucket of each number, where that is so."""
+        return self._arrived.refine(attributes)
+
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
+        """The buckets of these rows, or of some, or the numbers of values that go singly."""
+        return self._arrived.numbers(self._ids if rows is None else self._ids.take(rows), attributes, singly)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions of the buckets that are given."""

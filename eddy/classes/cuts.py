@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -144,6 +145,10 @@ class Values:
     The others are hashed into the buckets from `first` up to `end`.
     """
 
+    room: ClassVar = MOST_MET
+    room_bytes: ClassVar = MOST_MET_BYTES
+    kind: ClassVar[type[np.unsignedinteger]] = np.uint8
+
     def __init__(self, codes: Integers, first: int, end: int) -> None:
         self.codes = codes
         self.first, self._end = first, end
@@ -153,7 +158,7 @@ class Values:
         self._table = _tabulate(self._sorted, self._bucket)
         # Texts that have been met since, and the bucket of each; the last is that of none.
         self._met: pa.Array | None = None
-        self._met_buckets = np.zeros(1, np.uint8)
+        self._met_buckets = np.zeros(1, self.kind)
 
     def find(self, codes: Integers) -> Numbers:
         """Find the buckets of values; that of a value without one of its own is -1."""
@@ -197,10 +202,11 @@ class Values:
 
     def _meet(self, met: pa.Array, texts: pa.Array, buckets: Numbers) -> None:
         """Hold the buckets of more texts ready, as long as there is room for them."""
-        fresh = texts.slice(0, max(MOST_MET - len(met), 0))
-        if len(fresh) and met.nbytes + fresh.nbytes <= MOST_MET_BYTES:
+        fresh = texts.slice(0, max(self.room - len(met), 0))
+        if len(fresh) and met.nbytes + fresh.nbytes <= self.room_bytes:
             self._met = pa.concat_arrays([met, fresh])
-            self._met_buckets = np.concatenate([self._met_buckets[:-1], buckets[: len(fresh)], [0]]).astype(np.uint8)
+            held = np.concatenate([self._met_buckets[:-1], buckets[: len(fresh)], [0]])
+            self._met_buckets = held.astype(self.kind)
 
 
 def _tabulate(values: Integers, buckets: Integers) -> Numbers | None:

@@ -11,13 +11,17 @@ import pyarrow as pa
 
 from eddy.classes.counts import HeavyCounts
 from eddy.classes.cuts import Ranges, Values, encode_values, has_fractions
+from eddy.classes.lesson import Lesson
 from eddy.classes.nature import ROWS_TO_JUDGE, Nature
+from eddy.classes.single_values import MOST_BUCKETS, MOST_VALUES, SingleValues
 from eddy.classes.value_names import ANY, NULL, OTHERS, code_text, codes_text, value_text
 from eddy.errors import QueryError
 from eddy.sql import Column
-from eddy.tuples.arrays import Integers
+from eddy.tuples.arrays import Integers, Numbers
 
 Buckets = np.ndarray[Any, np.dtype[np.uint8]]
+ValueNumbers = Numbers
+"""Buckets, or numbers of single values, which take two bytes."""
 
 BucketName = tuple[str, str]
 """A bucket's or a class's identity, the same in every micro-batch, and its text in this one."""
@@ -33,10 +37,6 @@ ROWS_FOR_EACH, MOST_LESSON_ROWS = 64, 2_048
 """Where a micro-batch is large, one of so many of its rows is in the lesson, up to so many: it is long until the
 next."""
 
-SHARE_AFTER_NEWS, MOST_AFTER_NEWS, SHARE_BETWEEN, MOST_BETWEEN = 0.125, 8_000, 0.5, 64_000
-"""Rows from one lesson to the next: a share of those that have come, and so many at most, fewer while lessons are news:
-one costs as much as dividing ten thousand rows."""
-
 SPARE_BUCKETS = 8
 """Buckets for values that are met for the first time, as long as there are so many that no value has."""
 
@@ -50,6 +50,9 @@ the old buckets is forgotten."""
 
 ROOM_FOR_VALUES = 12
 """Values that are counted, besides twice as many as there are buckets."""
+
+ROOM_FOR_SINGLE = 500
+"""Values that are counted, besides as many as may have numbers: what is new and heavy is seen among them."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,9 @@ class Divider:
     all of it. As long as its values cannot tell rows apart, or too few have been seen to say so, all but the nulls
     share a bucket. Whenever buckets come to mean something else, the edition is another. A new value that gets a free
     bucket is no reason: the others stay what they are.
+
+    Where values are hashed, somebody may ask for their numbers (`refine`). From then on buckets stay what they are, and
+    new values get numbers, as long as there are any left.
     """
 
     def __init__(self, attribute: Attribute, data_type: pa.DataType, buckets: int, ranges: int) -> None:
@@ -81,6 +87,7 @@ class Divider:
         self._counts = HeavyCounts(2 * buckets + ROOM_FOR_VALUES)
         self._lesson = Lesson()
         self._cut: Ranges | Values | None = None
+        self._single: SingleValues | None = None
         # More values than buckets: only some have one of their own.
         self._is_crowded = False
         self._texts: dict[int, str] = {}
@@ -97,6 +104,11 @@ class Divider:
         """All values but the nulls share a bucket."""
         return self._cut is None
 
+    @property
+    def is_refined(self) -> bool:
+        """Values are told apart one by one."""
+        return self._single is not None
+
     def learn(self, rows: int, begun: int, take: Callable[[int], pa.Array]) -> None:
         """Learn from a micro-batch of so many rows, if it is time to.
 
@@ -107,6 +119,8 @@ class Divider:
         if self._fixed or not rows or begun + rows < self._lesson.due:
             return
         count = min(max(LESSON_ROWS, rows // ROWS_FOR_EACH), MOST_LESSON_ROWS)
+        # A value that is not in a lesson has no number until the next.
+        count = count if self._single is None else MOST_LESSON_ROWS
         some = take(count)
         codes = encode_values(some)
         if some.null_count:
@@ -120,10 +134,34 @@ class Divider:
 
     def divide(self, array: pa.Array) -> Buckets:
         """Give the bucket of each value."""
-        found = np.zeros(len(array), np.uint8) if self._cut is None else self._cut.divide(array)
+        if self._single is not None:
+            return self._single.buckets.take(self.number(array))
+        return self._set_apart_nulls(array, self._cut.divide(array) if self._cut is not None else None)
+
+    def refine(self) -> Buckets | None:
+        """Tell values apart one by one, if they are hashed; gives the bucket of each number."""
+        is_hashed = self._is_crowded and isinstance(self._cut, Values) and self._buckets == MOST_BUCKETS
+        if self._single is None and is_hashed:
+            self._counts.room = MOST_VALUES + ROOM_FOR_SINGLE
+            self._single = self._number_singly(self._counts.codes[:MOST_VALUES])
+            # Values that have not been counted yet are to get their numbers soon.
+            self._lesson.due = 0
+        return None if self._single is None else self._single.buckets
+
+    def number(self, array: pa.Array) -> ValueNumbers:
+        """Give the number of each value, or its bucket if it has none."""
+        if self._single is None:
+            return self.divide(array)
+        return self._set_apart_nulls(array, self._single.divide(array))
+
+    def _set_apart_nulls(self, array: pa.Array, found: ValueNumbers | None) -> ValueNumbers:
+        found = np.zeros(len(array), np.uint8) if found is None else found
         if array.null_count:
             found[~array.is_valid().to_numpy(zero_copy_only=False)] = self._buckets
         return found
+
+    def _number_singly(self, codes: Integers) -> SingleValues | None:
+        return SingleValues(codes, self._cut) if isinstance(self._cut, Values) else None
 
     def name(self, bucket: int) -> BucketName:
         """Name a bucket by its value, its range, or ANY.
@@ -148,6 +186,7 @@ class Divider:
             "lesson": self._lesson.snapshot(),
             "cut": None if self._cut is None else ["ranges" if ranges else "values", self._cut.codes.tolist()],
             "crowded": self._is_crowded,
+            "single": None if self._single is None else self._single.codes.tolist(),
             "texts": [[code, text] for code, text in self._texts.items()],
         }
 
@@ -170,6 +209,10 @@ class Divider:
         if state["cut"] is not None:
             kind, codes = state["cut"]
             self._cut = self._make_ranges(codes) if kind == "ranges" else self._make_values(codes)
+        self._single = None
+        if state.get("single") is not None:
+            self._single = self._number_singly(np.array(state["single"], np.int64))
+            self._counts.room = MOST_VALUES + ROOM_FOR_SINGLE
         self._names.clear()
 
     def _note_texts(self, some: pa.Array, codes: Integers) -> None:
@@ -192,8 +235,11 @@ class Divider:
             self._counts.add(codes)
         elif len(self._counts.codes):
             self._counts = HeavyCounts(self._counts.room)
-        former, self._cut = self._cut, self._choose_cut(codes)
-        is_news = self._cut is not former or isinstance(former, Ranges)
+        former, single = self._cut, self._single
+        self._cut = self._choose_cut(codes)
+        is_news = self._cut is not former or self._single is not single or isinstance(former, Ranges)
+        if self._single is not None:
+            is_news |= bool((self._single.find(codes) < 0).mean() > BETTER_SHARE)
         self._lesson = self._lesson.plan_next(end, is_news=is_news)
         if self._cut is not former:
             self._names.clear()
@@ -216,6 +262,7 @@ class Divider:
         former = self._cut
         if not self._nature.tells:
             self.edition += former is not None
+            self._single = None
             return None
         if self._is_discrete:
             return self._share_out(former, codes) if isinstance(former, Values) else self._lay_out()
@@ -238,6 +285,8 @@ class Divider:
         A value is new when it is met for the first time.
         """
         counts = self._counts
+        if self._single is not None:
+            return self._number_more(former, self._single)
         if self._is_crowded:
             worth = counts.weights[: counts.count_worthy(self._buckets)].sum()
             now = counts.weights[former.find(counts.codes) >= 0].sum()
@@ -250,6 +299,20 @@ class Divider:
         if len(former.codes) + len(fresh) > self._buckets:
             return self._lay_out()
         return self._make_values(np.append(former.codes, fresh))
+
+    def _number_more(self, former: Values, single: SingleValues) -> Values:
+        """Give new values the numbers that are left; where there are none, begin anew if many rows are without."""
+        counts = self._counts
+        is_numbered = single.find(counts.codes) >= 0
+        fresh = counts.codes[~is_numbered][: MOST_VALUES - len(single.codes)]
+        if len(fresh):
+            self._single = self._number_singly(np.append(single.codes, fresh))
+            return former
+        if counts.weights[:MOST_VALUES].sum() - counts.weights[is_numbered].sum() <= BETTER_SHARE * counts.rows:
+            return former
+        cut = self._cut = self._lay_out()
+        self._single = self._number_singly(counts.codes[:MOST_VALUES])
+        return cut
 
     def _lay_out(self) -> Values:
         """Share out all buckets.
@@ -285,48 +348,6 @@ class Divider:
         if bucket >= len(codes):
             return f"{OTHERS} {bucket - self._cut.first + 1}" if bucket > self._cut.first else OTHERS
         return self._texts.get(codes[bucket], OTHERS) if self._is_text else code_text(codes[bucket], self._type)
-
-
-class Lesson:
-    """Rows that are gathered until there are enough to learn from, and when to begin.
-
-    `due` counts all rows of the stream, `first` those that had come when the attribute was first looked at. `between`
-    is the number of rows since the lesson before.
-    """
-
-    def __init__(self, first: int | None = None, due: int = 0, between: int = 0) -> None:
-        self.first, self.due, self.between = first, due, between
-        self.codes: Integers = np.empty(0, np.int64)
-        self.rows = 0
-        self.nbytes = 0.0
-
-    def add(self, codes: Integers, nbytes: float, rows: int, begun: int) -> None:
-        """Gather the values of so many rows."""
-        self.first = begun if self.first is None else self.first
-        self.codes = np.concatenate([self.codes, codes])
-        self.rows += rows
-        self.nbytes += nbytes
-
-    def plan_next(self, end: int, *, is_news: bool) -> Lesson:
-        """Plan the next one; this one ends after so many rows of the stream."""
-        first = self.first or 0
-        so_far = end - first
-        # Where lessons are news again, they become frequent; and rare by and by when they are not.
-        between = min(int(so_far * SHARE_AFTER_NEWS), MOST_AFTER_NEWS)
-        if not is_news:
-            between = min(int(so_far * SHARE_BETWEEN), max(2 * self.between, between), MOST_BETWEEN)
-        return Lesson(first, end + between, between)
-
-    def snapshot(self) -> list[Any]:
-        """Plain values."""
-        return [self.first, self.due, self.between, self.rows, self.nbytes, self.codes.tolist()]
-
-    @staticmethod
-    def restore(state: Sequence[Any]) -> Lesson:
-        """From a snapshot."""
-        lesson = Lesson(*state[:3])
-        lesson.rows, lesson.nbytes, lesson.codes = *state[3:5], np.array(state[5], np.int64)
-        return lesson
 
 
 def _encode_known(attribute: Attribute, data_type: pa.DataType) -> Integers:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from eddy.comparison.contender import BASELINE, BOUND
 from eddy.comparison.workload import Workload
 from eddy.observe.insight import WRITTEN_ORDER
 from eddy.observe.report import Report
 from eddy.tuples.arrays import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUMS = {
     "routing_calls": "routing_calls",

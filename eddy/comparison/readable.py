@@ -6,9 +6,10 @@ There is one rounding for the terminal, for notebooks and for the report.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST_WHOLE = 100
 """From here on a number is shown without decimals; below with three digits."""
@@ -74,6 +75,8 @@ def text(rows: Sequence[Mapping[str, Any]], *index: str) -> str:
 def _texts(rows: Sequence[Mapping[str, Any]], index: Sequence[str]) -> pd.DataFrame:
     found = [[_text(row[name], write) for name, write in COLUMNS.values()] for row in rows]
     keys = [[row[name] for row in rows] for name in index]
+    import pandas as pd  # noqa: PLC0415  for whoever compares, not for all who import us
+
     place = pd.Index(keys[0], name=index[0]) if len(keys) == 1 else pd.MultiIndex.from_arrays(keys, names=list(index))
     return pd.DataFrame(found, columns=list(COLUMNS), index=place)
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 
 from eddy.comparison import export
@@ -20,6 +19,7 @@ from eddy.errors import QueryError, unknown_name
 from eddy.query.explain import Reported, read_report
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
     from eddy.comparison.plots.style import Plot

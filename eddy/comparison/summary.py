@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from eddy.comparison.contender import BASELINE, CONTROL
 from eddy.tuples.arrays import Floats
+from eddy.tuples.pandas_frames import make_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TIME = {"local": "seconds", "spark": "wall_seconds"}
 """The column that counts as time: here that of the engine; on Spark that of the whole query, which is what its user
@@ -49,7 +52,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     Percentages are of the baseline, and negative is lost.
     """
-    frame = pd.DataFrame(list(rows))
+    frame = make_frame(list(rows))
     roles: dict[str, str] = dict(zip(frame["policy"], frame["role"], strict=True))
     noise = {TIME[runner]: _noise(frame, roles, TIME[runner]) for runner in map(str, frame["runner"].unique())}
     found = [_policy(frame, policy, role, roles, noise) for policy, role in roles.items()]

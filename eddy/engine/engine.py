@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +16,15 @@ from eddy.engine.emission import Emission
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
-    from_table,
     guard_restore,
     pack,
+    pack_array,
+    read_array,
     restore_policy,
-    to_table,
     unpack,
 )
 from eddy.errors import EngineError
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
@@ -35,9 +35,14 @@ from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
+from eddy.query.shorthand import find_free
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
+from eddy.tuples.packed import Packed
+
+Emitted = TypeVar("Emitted")
 
 
 class Indexes(Protocol):
@@ -69,6 +74,23 @@ class _NoIndexes:
 NO_INDEXES: Indexes = _NoIndexes()
 
 
+class Caches(Protocol):
+    """What parts of a join have found, kept for who comes next."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
+
+
+class _NoCaches:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        return ()
+
+
+NO_CACHES: Caches = _NoCaches()
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
@@ -76,6 +98,23 @@ class Machinery(NamedTuple):
     stores: Mapping[str, Store]
     faults: Faults
     indexes: Indexes = NO_INDEXES
+    caches: Caches = NO_CACHES
+
+
+class Rejected(NamedTuple):
+    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
+
+    place: int
+    predicate: str
+    why: str
+
+
+def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Give the two columns that say why rows were put aside, under names that no other column has."""
+    return {
+        find_free("rejected_by", columns): [row.predicate for row in aside],
+        find_free("rejected_because", columns): [row.why for row in aside],
+    }
 
 
 class Settled(NamedTuple):
@@ -84,6 +123,7 @@ class Settled(NamedTuple):
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
+    caches: Sequence[CacheCount] = ()
 
 
 class Engine:
@@ -107,6 +147,7 @@ class Engine:
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
+        self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
@@ -116,18 +157,19 @@ class Engine:
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy = policy
-        self._policy_name = policy_name
+        self._policy, self._policy_name = policy, policy_name
         self._clock = clock
         self._seed = seed
-        self._batch = 0
-        self._under_way = False
+        self._batch, self._under_way = 0, False
+        self._places: Mapping[str, RowIds | None] = {}
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
-        self._indexes = machinery.indexes
+        self._indexes, self._caches = machinery.indexes, machinery.caches
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
+        # The last counters with routes of each stream: these are written down when somebody wants to have them.
+        self._routed: dict[str, Counters] = {}
         self._indexed: dict[str, Any] = {}
         self._came: dict[str, Any] = {}
 
@@ -145,13 +187,49 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
+        yield from self._run(batch, mark, self._outlet.batches)
+
+    def pick(self, rows: pa.RecordBatch) -> RowIds:
+        """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
+
+        Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
+        """
+        (name,) = self._streams
+        parts = list(self._run({name: rows}, None, self._outlet.rows))
+        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return np.sort(self._find_places(name, passed))
+
+    def read_rejected(self) -> list[Rejected]:
+        """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
+        (name,) = self._streams
+        return [
+            Rejected(place, *self._faults.find(code)[:2])
+            for part in self._outlet.rejected
+            for place, code in zip(
+                self._find_places(name, part.ids[name]).tolist(), part.read_faults().tolist(), strict=True
+            )
+        ]
+
+    def _find_places(self, name: str, ids: RowIds) -> RowIds:
+        """Find the places of rows among all that came."""
+        places = self._places[name]
+        return ids if places is None else places[ids]
+
+    def _run(
+        self,
+        batch: Mapping[str, pa.RecordBatch],
+        mark: Mark | None,
+        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
+    ) -> Iterator[Emitted]:
+        """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
-        prepare((f.name, f.setup) for f in self._binding.query.filters)
+        prepare(self._setups)
         paused, started = 0.0, self._clock()
         admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
-        for emitted in self._outlet.batches(self._rounds.route(arrived, self._chance())):
+        for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
             yield emitted
             paused += self._clock() - left
@@ -160,7 +238,7 @@ class Engine:
         self._check_room()
         routes = self._count_routes()
         self._counters = self._count(admitted, routes, self._clock() - started - paused)
-        self._taken = latest_routes(self._taken, self._counters)
+        self._routed |= {stream: self._counters for stream, _, _ in self._counters.routes}
         self._came = count_arrived(self._came, self._counters)
         if self._counters.tunings:
             self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
@@ -174,7 +252,9 @@ class Engine:
             store.settle(watermark)
         settled = self._clock()
         indexed = self._indexes.settle()
-        self._settled = Settled(indexed, settled - started, self._clock() - settled)
+        # The indexes have what room rows leave, and caches what is left then.
+        tuned = self._clock()
+        self._settled = Settled(indexed, settled - started, tuned - settled, self._caches.settle())
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -233,6 +313,7 @@ class Engine:
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
+            caches=self._settled.caches,
         )
 
     def _read_insight(self) -> Insight:
@@ -253,12 +334,13 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
-        numbers, tables = {}, {}
+        numbers: dict[str, Any] = {}
+        tables: dict[str, Sequence[Packed]] = {}
         for name, store in self._streams.items():
             numbers[name], tables[f"stream {name}"] = store.snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": to_table(array) for name, array in arrays.items()}
+        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
         meta = {
             "query": dict(self._parts),
             "batch": self._batch,
@@ -272,7 +354,7 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
-            "taken": self._taken,
+            "taken": latest_routes(self._taken, self._routed),
             "trees": self._trees.snapshot(),
             "came": self._came,
         }
@@ -304,10 +386,10 @@ class Engine:
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
             self._classifier.restore(meta["classifier"])
-            arrays = {name: from_table(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
+            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._accounts = {account.stream: account for account in self._policy.insight.regrets}
-            self._taken = meta.get("taken", {})
+            self._taken, self._routed = meta.get("taken", {}), {}
             self._trees.restore(meta.get("trees", []))
 
     def _tell_indexed(self) -> dict[str, Any]:
@@ -324,8 +406,14 @@ class Engine:
 
         A retry draws as the first try did.
         """
-        seed = (*self._seed, self._batch)
-        return cache(lambda: np.random.default_rng(seed))
+        seed, made = (*self._seed, self._batch), list[np.random.Generator]()
+
+        def chance() -> np.random.Generator:
+            if not made:
+                made.append(np.random.default_rng(seed))
+            return made[0]
+
+        return chance
 
     def _build(self, name: str, admitted: Admitted) -> StoredTuples:
         """Store the rows of a stream, unfiltered, as new tuples."""

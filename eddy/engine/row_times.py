@@ -7,9 +7,7 @@ comes. Two places ask: the gate that admits rows, and the parcels that tell Spar
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +19,7 @@ from eddy.tuples.arrays import Mask
 from eddy.tuples.event_time import Ticks
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timed:
+class Timed(NamedTuple):
     """The event times of rows, and which rows are bad.
 
     A row is bad in one way at most; a mask is None where no row is.
@@ -33,7 +30,7 @@ class Timed:
     untimed: Mask | None
     ahead: Mask | None
 
-    @cached_property
+    @property
     def known(self) -> Mask | None:
         """The rows whose time counts; None for all of them."""
         bad = [mask for mask in (self.malformed, self.untimed, self.ahead) if mask is not None]

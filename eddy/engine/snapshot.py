@@ -1,15 +1,15 @@
 """A cell's whole state as three plain values: a format number, JSON, and Arrow IPC.
 
-Nothing in it is code, and nothing of it is evaluated. The blob is a sequence of Arrow streams; the JSON says where each
-begins, and a checksum of both stands in front of it. Tables read from it are views of the blob: nothing is copied until
-it changes.
+Nothing in it is code, and nothing of it is evaluated. The blob is a sequence of compressed Arrow streams; the JSON says
+how long each is, and has its checksum, and a checksum of the JSON stands in front of it. What is written down once is
+taken over by the next state as it is (`eddy.operators.pages`).
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Protocol, TypeVar
@@ -18,10 +18,18 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.errors import CheckpointError, EddyError, describe_error
-from eddy.tuples import arrow_ipc
+from eddy.tuples.packed import Packed, pack_rows
 
-FORMAT = 1
+FORMAT = 2
 """The version of what follows; a change that an older reader would misread needs a new one."""
+
+UNPACKED = 1
+"""The format before, which is still read: tables are Arrow streams, and not compressed."""
+
+LARGEST_EXPANDED = 4 << 30
+"""Bytes of rows in a state: what it says of itself is believed up to here, and no room is made for more."""
+
+CHANGED = "the checksum does not match"
 
 Restorer = TypeVar("Restorer")
 
@@ -42,44 +50,78 @@ class Snapshot:
     blob: bytes
 
 
-def pack(meta: Mapping[str, Any], tables: Mapping[str, pa.RecordBatch]) -> Snapshot:
-    """Write plain values and tables.
+def pack(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> Snapshot:
+    """Write plain values and tables, each of which has any number of parts.
 
-    >>> unpack(pack({"batch": 3}, {"rows": pa.record_batch({"v": [1, 2]})}))[0]["batch"]
+    >>> unpack(pack({"batch": 3}, {"rows": [pack_rows(pa.record_batch({"v": [1, 2]}))]}))[0]["batch"]
     3
     """
-    sections: dict[str, list[int]] = {}
-    sink = pa.BufferOutputStream()
-    for name, table in tables.items():
-        # All tables stand in one blob, each a whole Arrow stream; the JSON notes where:
-        #
-        #     meta   "checksum {..., sections: {rows: [0, 640], policy x: [640, 192]}}"
-        #     blob   [ rows ........ | policy x .... ]
-        start = sink.tell()
-        arrow_ipc.write(table, sink)
-        sections[name] = [start, sink.tell() - start]
-    blob = sink.getvalue().to_pybytes()
+    # All parts stand in one blob, behind each other; the JSON notes the bytes, the size and the checksum of each:
+    #
+    #     meta   "checksum {..., sections: {rows: [[640, 9000, 77], [512, 8100, 42]], policy x: [[192, 400, 5]]}}"
+    #     blob   [ rows .... | rows .... | policy x .. ]
+    sections = {name: [[len(p.data), p.size, p.checksum] for p in parts] for name, parts in tables.items()}
+    _check_expanded(sections)
+    blob = b"".join(part.data for parts in tables.values() for part in parts)
     written = json.dumps({**meta, "sections": sections})
-    return Snapshot(FORMAT, f"{_checksum(written, blob)} {written}", blob)
+    return Snapshot(FORMAT, f"{_checksum(written)} {written}", blob)
 
 
-def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
-    """Read what `pack` wrote."""
-    if snapshot.format != FORMAT:
+def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, list[Packed]]]:
+    """Read what `pack` wrote; the rows of the parts are still to be read."""
+    if snapshot.format not in READERS:
         raise CheckpointError(_format_text(snapshot.format))
     try:
         checksum, _, written = snapshot.meta.partition(" ")
-        intact = checksum == _checksum(written, snapshot.blob)
+        blob = snapshot.blob if snapshot.format == UNPACKED else b""
+        intact = checksum == _checksum(written, blob)
     except Exception as error:  # what a store gives back in place of texts and bytes may be anything
         raise CheckpointError(_damage_text(snapshot, describe_error(error))) from error
     if not intact:
-        raise CheckpointError(_damage_text(snapshot, "the checksum does not match"))
+        raise CheckpointError(_damage_text(snapshot, CHANGED))
     try:
         meta = json.loads(written)
-        whole = pa.py_buffer(snapshot.blob)
-        return meta, {name: _read(name, whole, *place) for name, place in meta["sections"].items()}
+        return meta, READERS[snapshot.format](meta["sections"], snapshot.blob)
+    except EddyError:
+        raise
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
         raise CheckpointError(_damage_text(snapshot, describe_error(error))) from error
+
+
+def _read_parts(sections: Mapping[str, Any], blob: bytes) -> dict[str, list[Packed]]:
+    """Divide a blob into the parts of each table."""
+    expected = sum(length for parts in sections.values() for length, _, _ in parts)
+    if expected != len(blob):
+        raise ValueError(f"expected {expected} bytes of rows, got {len(blob)}")
+    _check_expanded(sections)
+    found: dict[str, list[Packed]] = {}
+    start = 0
+    for name, parts in sections.items():
+        found[name] = []
+        for length, size, checksum in parts:
+            part = Packed(blob[start : start + length], int(size))
+            if part.checksum != checksum:
+                raise ValueError(f'"{name}": {CHANGED}')
+            found[name].append(part)
+            start += length
+    return found
+
+
+def _read_streams(sections: Mapping[str, Any], blob: bytes) -> dict[str, list[Packed]]:
+    """Find the tables of format 1, Arrow streams one behind the other."""
+    found = {}
+    for name, (start, size) in sections.items():
+        if not 0 <= start <= start + size <= len(blob):
+            raise ValueError(f'"{name}": expected a place within {len(blob)} bytes, got {size} bytes from {start}')
+        found[name] = [Packed(blob[start : start + size], None)]
+    return found
+
+
+READERS: Mapping[int, Callable[[Mapping[str, Any], bytes], dict[str, list[Packed]]]] = {
+    UNPACKED: _read_streams,
+    FORMAT: _read_parts,
+}
+"""The formats that are read."""
 
 
 def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Restorer, Snapshot], None]:
@@ -109,41 +151,42 @@ def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None
         ) from error
 
 
-def to_table(values: np.ndarray[Any, Any]) -> pa.RecordBatch:
+def pack_array(values: np.ndarray[Any, Any]) -> Packed:
     """Write a numpy array as a table of one column.
 
     Its shape is kept beside it.
     """
-    return pa.record_batch({"values": pa.array(values.ravel())})
+    return pack_rows(pa.record_batch({"values": pa.array(values.ravel())}))
 
 
-def from_table(table: pa.RecordBatch, shape: list[int]) -> np.ndarray[Any, Any]:
-    """Read the array that `to_table` wrote.
+def read_array(parts: Sequence[Packed], shape: list[int]) -> np.ndarray[Any, Any]:
+    """Read the array that `pack_array` wrote.
 
     It is a copy, since a policy goes on changing it.
     """
-    return table.column("values").to_numpy(zero_copy_only=False).reshape(shape).copy()
+    (part,) = parts
+    return part.read().column("values").to_numpy(zero_copy_only=False).reshape(shape).copy()
 
 
-def _checksum(written: str, blob: bytes) -> str:
-    """Sum up both parts, so that a change of either is noticed."""
+def _checksum(written: str, blob: bytes = b"") -> str:
+    """Sum up the JSON, which has the checksums of all parts; in format 1 the blob with it."""
     return f"{zlib.crc32(blob, zlib.crc32(written.encode())):08x}"
 
 
-def _read(name: str, whole: pa.Buffer, start: int, size: int) -> pa.RecordBatch:
-    if not 0 <= start <= start + size <= whole.size:
-        raise ValueError(f'"{name}": expected a place within {whole.size} bytes, got {size} bytes from {start}')
-    rows = arrow_ipc.read(whole.slice(start, size))
-    # Columns of nulls take no bytes, so a damaged count of rows may be huge and valid all the same.
-    if rows.num_rows > size * 8:
-        raise ValueError(f'"{name}": expected rows of a bit or more, got {rows.num_rows} in {size} bytes')
-    return rows
+def _check_expanded(sections: Mapping[str, Any]) -> None:
+    """Refuse more rows than a worker can hold, before there is any."""
+    size = sum(size for parts in sections.values() for _, size, _ in parts)
+    if size > LARGEST_EXPANDED:
+        raise CheckpointError(
+            f"checkpoint: a state of {size >> 20} MB of rows, more than {LARGEST_EXPANDED >> 20} MB, which is about "
+            "what a worker can hold; begin a new checkpoint with more cells, or with shorter windows"
+        )
 
 
 def _format_text(found: Any) -> str:
-    older = isinstance(found, int) and found < FORMAT
+    older = isinstance(found, int) and found < UNPACKED
     return (
-        f"checkpoint: expected state of format {FORMAT}, got format {found!r}, which "
+        f"checkpoint: expected state of format {UNPACKED} or {FORMAT}, got format {found!r}, which "
         + ("an older version of the project wrote" if older else "no version of the project up to this one has written")
         + "; restart with the version that wrote it, or begin a new checkpoint"
     )

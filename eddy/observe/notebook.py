@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from eddy.errors import clip
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_NOTE_ROWS = 10
 """Rows of a table: what fits beside other cells; the value itself has all of them."""

@@ -7,7 +7,7 @@ tell the two apart, and a usual price of a call is believed.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -150,6 +150,11 @@ class Fit:
         return fit
 
 
+def _wait() -> deque[tuple[float, float, float]]:
+    """Let the last steps of a hop wait to be fitted: their rows, work and seconds."""
+    return deque(maxlen=STEPS_WAITING)
+
+
 class Prices:
     """The price of every hop.
 
@@ -160,24 +165,19 @@ class Prices:
         self.probes = frozenset(probes)
         self._fits: dict[Hop, Fit] = {}
         # Steps wait here until a price is asked for: where nobody asks, a step costs next to nothing.
-        self._waiting: dict[Hop, deque[tuple[float, float, float]]] = {}
+        self._waiting: defaultdict[Hop, deque[tuple[float, float, float]]] = defaultdict(_wait)
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        work = self.work(hop, statistic)
-        self._add(hop, statistic.rows_in, work, statistic.seconds)
+        rows, work, _, seconds, _ = statistic
         if hop.operator in self.probes:
-            self._add(PROBES, statistic.rows_in, work, statistic.seconds)
+            work += rows
+            self._waiting[PROBES].append((rows, work, seconds))
+        self._waiting[hop].append((rows, work, seconds))
 
     def add_own(self, kind: Hop, rows: int, seconds: float) -> None:
         """Take note of what the router itself took for a step, `ALONE` or `SHARED`."""
-        self._add(kind, rows, rows, seconds)
-
-    def _add(self, hop: Hop, rows: float, work: float, seconds: float) -> None:
-        waiting = self._waiting.get(hop)
-        if waiting is None:
-            waiting = self._waiting[hop] = deque(maxlen=STEPS_WAITING)
-        waiting.append((rows, work, seconds))
+        self._waiting[kind].append((rows, rows, seconds))
 
     def work(self, hop: Hop, statistic: Statistic) -> float:
         """Say how much a step looked at: a filter at the rows that it had not judged, a probe at candidates as well."""
@@ -214,7 +214,8 @@ class Prices:
 
     def restore(self, rows: Sequence[Sequence[Any]]) -> None:
         """Go on from a snapshot."""
-        self._waiting, self._fits = {}, {}
+        self._waiting.clear()
+        self._fits.clear()
         for operator, pattern, sums, steps in rows:
             hop = Hop(operator, pattern)
             if sums is not None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
 from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.observe.statistics import total
+from eddy.tuples.pandas_frames import make_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROUTE_ROWS = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
@@ -43,11 +46,9 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "state_bytes": lambda c: c.state,
     "indexing_seconds": lambda c: c.indexing,
     "tuning_seconds": lambda c: c.tuning,
+    "cache_bytes": lambda c: sum(cache.nbytes for cache in c.caches),
 }
 """The columns of `Report.batches`."""
-
-NUMBER_FORMATS = {"seconds": "{:.4f}", "rate": "{:.3f}", "microseconds": "{:.1f}"}
-"""As many digits of a number as say something."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,9 +77,9 @@ class Report:
         equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
         are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
-        those in which old rows went; `tuning_seconds` those of choosing other indexes.
+        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is caches'.
         """
-        return pd.DataFrame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
+        return make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
     def streams(self) -> pd.DataFrame:
         """One row for each stream in each micro-batch.
@@ -87,7 +88,7 @@ class Report:
         is counted in one, and the others are its `copies`.
         """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
-        return pd.DataFrame(rows, columns=["batch", "stream", *(f.name for f in fields(StreamCount))])
+        return make_frame(rows, ["batch", "stream", *(f.name for f in fields(StreamCount))])
 
     def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
         """One row for each operator and access pattern.
@@ -102,8 +103,10 @@ class Report:
             for c in self.counters
             for hop, s in c.operators.items()
         ]
-        frame = pd.DataFrame(rows, columns=["batch", "operator", "pattern", *COUNTS])
+        frame = make_frame(rows, ["batch", "operator", "pattern", *COUNTS])
         if not by_batch:
+            from eddy.observe.wide_frame import Operators  # noqa: PLC0415  pandas is imported with it
+
             frame = Operators(frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index())
         frame["rate"] = frame["rows_out"] / frame["rows_in"]
         frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
@@ -128,12 +131,12 @@ class Report:
         for c in self.counters:
             for key, count in c.routes.items():
                 rows[key] = rows.get(key, 0) + count
-        frame = pd.DataFrame(
+        frame = make_frame(
             [
                 [stream, names.get((stream, key), key), " > ".join(route), count]
                 for (stream, key, route), count in _keep_largest(rows).items()
             ],
-            columns=["stream", "class", "route", "tuples"],
+            ["stream", "class", "route", "tuples"],
         )
         frame["share"] = frame["tuples"] / frame.groupby("stream")["tuples"].transform("sum")
         return frame.sort_values(["stream", "tuples"], ascending=[True, False], ignore_index=True)
@@ -144,7 +147,7 @@ class Report:
             for c in self.counters
             for (stream, key, route), count in c.routes.items()
         ]
-        return pd.DataFrame(rows, columns=["batch", "stream", "class", "route", "tuples"])
+        return make_frame(rows, ["batch", "stream", "class", "route", "tuples"])
 
     def errors(self) -> pd.DataFrame:
         """One row for each micro-batch, predicate and error.
@@ -155,7 +158,7 @@ class Report:
         says `show_values`.
         """
         rows = [{"batch": c.batch, **asdict(fault)} for c in self.counters for fault in c.faults]
-        return pd.DataFrame(rows, columns=["batch", "predicate", "kind", "on_error", "rows", "sample"])
+        return make_frame(rows, ["batch", "predicate", "kind", "on_error", "rows", "sample"])
 
     def learning(self) -> pd.DataFrame:
         """One row for each operator, micro-batch and use.
@@ -173,7 +176,7 @@ class Report:
                 calls, before[key] = i.calls - before.get(key, 0), i.calls
                 if calls:
                     rows.append([c.batch, *key, i.gain_ratio, calls])
-        return pd.DataFrame(rows, columns=["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
+        return make_frame(rows, ["batch", "operator", "kind", "attribute", "gain_ratio", "calls"])
 
     def decisions(self) -> pd.DataFrame:
         """One row for each decision about a stream's routes.
@@ -191,7 +194,7 @@ class Report:
                 row |= {"ways": len(d.ways), **_average_costs(d.ways), "seconds": d.seconds}
                 row["tree"] = "\n".join(c.trees.get(d.key, ()))
         columns = ["batch", "stream", "policy", "reason", "ways", "predicted", "observed", "seconds", "tree"]
-        return pd.DataFrame(list(rows.values()), columns=columns)
+        return make_frame(list(rows.values()), columns)
 
     def regret(self) -> pd.DataFrame:
         """One row for each stream in each micro-batch: what adapting has cost it, and what it has saved.
@@ -203,7 +206,7 @@ class Report:
         cells, the commonest first. Policies that keep no account have no rows.
         """
         rows = [{"batch": c.batch, **regret._asdict()} for c in self.counters for regret in c.insight.regrets]
-        return pd.DataFrame(rows, columns=["batch", *Regret._fields])
+        return make_frame(rows, ["batch", *Regret._fields])
 
     def indexes(self) -> pd.DataFrame:
         """One row for each key map of an input in each micro-batch.
@@ -215,7 +218,7 @@ class Report:
         were put in order for it. `predicted` and `observed` are what its work was expected to cost, and has cost.
         """
         rows = [{"batch": c.batch, **asdict(count)} for c in self.counters for count in c.indexes]
-        frame = pd.DataFrame(rows, columns=["batch", *(f.name for f in fields(IndexCount))])
+        frame = make_frame(rows, ["batch", *(f.name for f in fields(IndexCount))])
         frame["patterns"] = ["; ".join(texts) for texts in frame["patterns"]]
         return frame.rename(columns={"nbytes": "bytes"})
 
@@ -232,21 +235,18 @@ class Report:
             for batch, t in collect_tunings((c.batch, c.tunings) for c in self.counters)
         ]
         columns = ["batch", *(f.name for f in fields(Tuning) if f.name != "number")]
-        return pd.DataFrame(rows, columns=columns).astype({"predicted": float, "observed": float})
+        return make_frame(rows, columns).astype({"predicted": float, "observed": float})
 
+    def caches(self) -> pd.DataFrame:
+        """One row for each cache in each micro-batch.
 
-class Operators(pd.DataFrame):
-    """A frame that is printed with all its columns.
-
-    pandas leaves columns out where a line would be longer than 80 characters, or than the terminal is wide.
-
-    >>> print(Operators({"operator": ["dear"], "pattern": [""], "seconds": [0.0073], "microseconds": [7303.832]}))
-      operator pattern  seconds  microseconds
-    0     dear           0.0073        7303.8
-    """
-
-    def __repr__(self) -> str:
-        return self.to_string(formatters={name: form.format for name, form in NUMBER_FORMATS.items() if name in self})
+        `cache` are the inputs that it has combinations of, and `key` the columns by which they are looked up. Of its
+        `look_ups` as many as there are `hits` found a key that was held; `filled` were found anew, and `refused` had
+        too many candidates. It was kept up with `fresh` rows in `seconds`. `keys`, `combinations` and `nbytes` are what
+        it holds at the end. What a policy thinks of it, and why, is in `decisions()`.
+        """
+        rows = [{"batch": c.batch, **asdict(cache)} for c in self.counters for cache in c.caches]
+        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount))])
 
 
 def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:

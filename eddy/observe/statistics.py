@@ -7,8 +7,8 @@ rows weigh less. They are plain numbers, so they survive a restart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from operator import add
+from typing import Any, NamedTuple, TypeVar
 
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats
@@ -32,8 +32,7 @@ def fading(rows: N, half_life: int) -> N:
     return kept
 
 
-@dataclass(frozen=True, slots=True)
-class Statistic:
+class Statistic(NamedTuple):
     """The rows and seconds of an operator's calls.
 
     `evaluated` are the rows that it looked at itself, `skipped` those of them that its function was not asked about.
@@ -48,14 +47,8 @@ class Statistic:
     seconds: float = 0.0
     skipped: int = 0
 
-    def __add__(self, other: Statistic) -> Statistic:
-        return Statistic(
-            self.rows_in + other.rows_in,
-            self.evaluated + other.evaluated,
-            self.rows_out + other.rows_out,
-            self.seconds + other.seconds,
-            self.skipped + other.skipped,
-        )
+    def __add__(self, other: tuple[Any, ...], /) -> Statistic:
+        return Statistic(*map(add, self, other))
 
     @property
     def rate(self) -> float:
@@ -85,13 +78,14 @@ class Statistics:
 
         What was known before it fades with the rows that came in.
         """
-        known = self._recent.get(hop, NOTHING)
-        weight = fading(statistic.rows_in, HALF_LIFE)
+        rows, evaluated, out, seconds, _ = self._recent.get(hop, NOTHING)
+        new_rows, new_evaluated, new_out, new_seconds, _ = statistic
+        weight = fading(new_rows, HALF_LIFE)
         self._recent[hop] = Statistic(
-            known.rows_in * weight + statistic.rows_in,
-            known.evaluated * weight + statistic.evaluated,
-            known.rows_out * weight + statistic.rows_out,
-            known.seconds * weight + statistic.seconds,
+            rows * weight + new_rows,
+            evaluated * weight + new_evaluated,
+            out * weight + new_out,
+            seconds * weight + new_seconds,
         )
 
     def snapshot(self) -> list[list[Any]]:

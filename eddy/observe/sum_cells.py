@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from eddy.observe.caching import sum_caches
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
-from eddy.observe.regret import sum_over_cells
+from eddy.observe.regret import sum_over_cells, sum_over_time
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
 
@@ -54,9 +55,36 @@ class CellSum:
             ),
             faults=_sum_faults(came),
             indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
+            caches=sum_caches([part.caches for part in came], [part.caches for part in known]),
             tunings=_list_tunings(parts, several=len(self._latest) > 1),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
+
+
+def merge_batches(before: Counters, after: Counters) -> Counters:
+    """Merge the counters of two micro-batches of one engine into those of one."""
+    both = (before, after)
+    routes = _sum_routes(both)
+    decisions = {d.key: d for part in both for d in part.insight.decisions}
+    return Counters(
+        batch=after.batch,
+        **{name: sum(getattr(part, name) for part in both) for name in SUMMED},
+        state=after.state,
+        streams={name: _sum_stream(name, both, [after]) for name in after.streams},
+        operators=_sum_operators(both),
+        routes=routes,
+        classes={(stream, name): name for stream, name, _ in routes},
+        # Uses are counted since the policy began, accounts since the micro-batch before.
+        insight=Insight(
+            uses=after.insight.uses,
+            decisions=list(decisions.values()),
+            regrets=sum_over_time(regret for part in both for regret in part.insight.regrets),
+        ),
+        faults=_sum_faults(both),
+        indexes=sum_indexes([part.indexes for part in both], [after.indexes]),
+        tunings=[*before.tunings, *after.tunings],
+        trees={**before.trees, **after.trees},
+    )
 
 
 def _sum_stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> StreamCount:

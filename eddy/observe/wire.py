@@ -8,12 +8,15 @@ from typing import Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe import indexing
+from eddy.observe.caching import read_caches, write_caches
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
-NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings"})
+NESTED = frozenset(
+    {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
+)
 """The parts of counters that are no plain values themselves."""
 
 DIGITS = 6
@@ -32,7 +35,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
     return {
         **{field.name: getattr(counters, field.name) for field in fields(Counters) if field.name not in NESTED},
         "streams": {name: list(asdict(count).values()) for name, count in counters.streams.items()},
-        "operators": [[*hop, *asdict(done).values()] for hop, done in counters.operators.items()],
+        "operators": [[*hop, *done] for hop, done in counters.operators.items()],
         "routes": [[stream, label, list(route), rows] for (stream, label, route), rows in counters.routes.items()],
         "classes": [[*key, name] for key, name in counters.classes.items()],
         "insight": [list(asdict(use).values()) for use in counters.insight.uses],
@@ -42,6 +45,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         **_write_regrets(counters.insight.regrets),
         "indexes": indexing.write_indexes(counters.indexes),
         "tunings": indexing.write_tunings(counters.tunings),
+        "caches": write_caches(counters.caches),
     }
 
 
@@ -67,6 +71,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         faults=[FaultCount(**row) for row in values.get("faults", ())],
         indexes=indexing.read_indexes(values.get("indexes", ())),
         tunings=indexing.read_tunings(values.get("tunings", ())),
+        caches=read_caches(values.get("caches", ())),
     )
 
 
@@ -86,28 +91,29 @@ def read_regrets(values: Mapping[str, Any]) -> list[Regret]:
     return [Regret._make(row) for row in values.get("regrets", ())]
 
 
-def latest_routes(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:
-    """Give each stream's routes in the last batch with its rows.
+def latest_routes(before: Mapping[str, Any], last: Mapping[str, Counters]) -> dict[str, Any]:
+    """Give each stream's routes in the last batch with its rows, whose counters are given for some.
 
     `routes` are rows of a class, a route and how many tuples took it; `tree` are the lines by which a policy tells the
     classes apart.
     """
-    found: dict[str, list[list[Any]]] = {}
+    return {**before, **{stream: _tell_routes(stream, counters) for stream, counters in last.items()}}
+
+
+def _tell_routes(stream: str, last: Counters) -> dict[str, Any]:
+    """Tell a stream's routes in one batch."""
+    rows: list[list[Any]] = []
     # The largest come first, so the one row behind `MOST_LATEST_ROUTES` gathers the smallest.
-    for (stream, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
-        rows = found.setdefault(stream, [])
+    for (other, key, route), tuples in sorted(last.routes.items(), key=lambda item: -item[1]):
+        if other != stream:
+            continue
         if len(rows) < MOST_LATEST_ROUTES:
             rows.append([last.classes.get((stream, key), key), list(route), tuples])
         elif len(rows) == MOST_LATEST_ROUTES:
             rows.append([OTHERS, list(VARIOUS), tuples])
         else:
             rows[MOST_LATEST_ROUTES][-1] += tuples
-    trees = _trees_in_charge(last)
-    new = {
-        stream: {"batch": last.batch, "routes": rows, "tree": list(trees.get(stream, ()))}
-        for stream, rows in found.items()
-    }
-    return {**before, **new}
+    return {"batch": last.batch, "routes": rows, "tree": list(_trees_in_charge(last).get(stream, ()))}
 
 
 def count_arrived(before: Mapping[str, Any], last: Counters) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, read_message, shorten, write_repr
 from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.pandas_frames import is_series, is_series_type, make_series, wrap_numbers
+from eddy.tuples.values import Values
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
 
@@ -46,7 +47,7 @@ def group_by_nulls(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence
     [array([0, 2]), array([1])]
     """
     numpys = [array for array, form in zip(arrays, forms, strict=True) if form in (SERIES, NUMPY)]
-    strict = [_decode(array) for array in numpys if _has_nulls(array) and _has_no_null(array.type)]
+    strict = [_decode(array) for array in numpys if has_nulls(array) and _has_no_null(array.type)]
     if not strict:
         return None
     nulls = np.stack([array.is_null().to_numpy(zero_copy_only=False) for array in strict], axis=1)
@@ -64,7 +65,7 @@ def group_by_nulls(arrays: Sequence[pa.Array], forms: Sequence[str]) -> Sequence
 
 def mask_complete(arrays: Sequence[pa.Array]) -> Mask | None:
     """Mask the rows without a null in any column; None for all."""
-    some = [_decode(array) for array in arrays if _has_nulls(array)]
+    some = [_decode(array) for array in arrays if has_nulls(array)]
     if not some:
         return None
     found: Mask = np.logical_and.reduce([array.is_valid().to_numpy(zero_copy_only=False) for array in some])
@@ -80,7 +81,7 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
     if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
         return result.copy()
     expected = f"{who}: expected one boolean for each of {rows} rows"
-    if not isinstance(result, pd.Series | np.ndarray | pa.Array | pa.ChunkedArray | list | tuple):
+    if not (is_series(result) or isinstance(result, np.ndarray | pa.Array | pa.ChunkedArray | list | tuple)):
         hint = "return a mask, not a scalar" if np.isscalar(result) or result is None else "return a Series or array"
         raise _mask_error(f"{expected}, got {type(result).__name__}; {hint}", type(result).__name__)
     if len(result) != rows:
@@ -121,7 +122,7 @@ def _resolve(hint: Any, target: Any) -> Any:
 
 def _find_form(hint: Any, parameter: str, where: str) -> str:
     base = typing.get_origin(hint) or hint
-    if base is pd.Series or base is typing.Any:
+    if is_series_type(base) or base is typing.Any:
         return SERIES
     if base is np.ndarray:
         return NUMPY
@@ -138,7 +139,7 @@ def _find_form(hint: Any, parameter: str, where: str) -> str:
     )
 
 
-def _has_nulls(array: pa.Array) -> bool:
+def has_nulls(array: pa.Array) -> bool:
     """Tell whether a value may be null.
 
     A null may be among the words of a dictionary as well.
@@ -157,24 +158,32 @@ def _decode(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
-def _to_series(array: pa.Array) -> Any:
+def _to_series(values: Values) -> Any:
+    numbers = values.numbers()
+    if numbers is not None:
+        return wrap_numbers(numbers)
+    array = values.arrow()
     if pa.types.is_nested(array.type):
-        return pd.Series(array.to_pylist(), dtype=object)
+        return make_series(array.to_pylist())
     return _decode(array).to_pandas()
 
 
-def _to_numpy(array: pa.Array) -> Any:
+def _to_numpy(values: Values) -> Any:
+    numbers = values.numbers()
+    if numbers is not None:
+        return numbers
+    array = values.arrow()
     if pa.types.is_nested(array.type):
         # numpy would make one array of two dimensions of lists that are equally long.
         return np.fromiter(array.to_pylist(), object, len(array))
     return _decode(array).to_numpy(zero_copy_only=False)
 
 
-FORMS: Mapping[str, Callable[[pa.Array], Any]] = {
+FORMS: Mapping[str, Callable[[Values], Any]] = {
     SERIES: _to_series,
     NUMPY: _to_numpy,
-    ARROW: lambda array: array,
-    "python": lambda array: array.to_pylist(),
+    ARROW: Values.arrow,
+    "python": lambda values: values.arrow().to_pylist(),
 }
 """The conversion of a column to each form."""
 

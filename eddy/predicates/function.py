@@ -11,26 +11,26 @@ values arrive as Python lists and dicts. Arrow arrays and Python values have nul
 from __future__ import annotations
 
 import inspect
-import itertools
 import linecache
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quote, read_message, shorten, write_repr
-from eddy.predicates import time_limit
+from eddy.predicates import concurrent_calls, time_limit
 from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
+from eddy.predicates.concurrent_calls import open_calls
 from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
 from eddy.predicates.time_limit import Expired, Result, RowsDone, call_limited
 from eddy.sql import Column
 from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.values import Values
 
-OURS = (__file__, time_limit.__file__)
+OURS = (__file__, time_limit.__file__, concurrent_calls.__file__)
 """Files whose lines say nothing about what is wrong in a function of someone else's."""
 
 
@@ -52,6 +52,7 @@ class Function:
     rowwise: bool
     where: str
     seconds: float | None = None
+    at_once: int | None = None
 
     @staticmethod
     def of(
@@ -62,10 +63,12 @@ class Function:
         where: str,
         seconds: float | None = None,
         unsaid: str = SERIES,
+        at_once: int | None = None,
     ) -> Function:
         """Check a function's signature against its columns.
 
-        `unsaid` is the form of columns for parameters without an annotation.
+        `unsaid` is the form of columns for parameters without an annotation, `at_once` how many rows may be asked about
+        at the same time.
         """
         if not callable(function):
             raise QueryError(f"{where}: expected a function, got {write_repr(function)}")
@@ -80,23 +83,26 @@ class Function:
         forms: tuple[str, ...] = ("python",) * len(names)
         if not rowwise:
             forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
-        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds)
+        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds, at_once)
 
     def qualify(self, resolve: Callable[[Column], Column]) -> Function:
         """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
-    def mask(self, columns: Mapping[Column, pa.Array], rows: int) -> Mask:
+    def mask(self, columns: Mapping[Column, Values], rows: int) -> Mask:
         """Call the function for a mask of the rows that pass.
 
         Raises a `RowError` if it has no answer for some of them.
         """
-        arrays = [columns[column] for column in self.columns]
+        values = [columns[column] for column in self.columns]
         # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
-        groups = group_by_nulls(arrays, self.forms)
-        return self._call(arrays, rows) if groups is None else self._call_groups(arrays, rows, groups)
+        for one in values:
+            if one.held.has_nulls:
+                groups = group_by_nulls([one.arrow() for one in values], self.forms)
+                return self._call(values, rows) if groups is None else self._call_groups(values, rows, groups)
+        return self._call(values, rows)
 
-    def _call_groups(self, arrays: list[pa.Array], rows: int, groups: Sequence[RowIds]) -> Mask:
+    def _call_groups(self, values: Sequence[Values], rows: int, groups: Sequence[RowIds]) -> Mask:
         """Call the function once for each group of rows.
 
         If one call raises, only its rows are asked again.
@@ -105,7 +111,7 @@ class Function:
         faulty: list[int] = []
         errors: list[RowError] = []
         for group in groups:
-            own = [array.take(pa.array(group)) for array in arrays]
+            own = [one.at(group) for one in values]
             try:
                 passed[group] = self._call(own, len(group))
             except RowError as error:
@@ -118,36 +124,37 @@ class Function:
             raise RowErrors(passed, np.array(faulty, np.int64), errors)
         return passed
 
-    def _call_part(self, arrays: list[pa.Array], part: RowIds) -> Mask:
-        return self._call([array.take(pa.array(part)) for array in arrays], len(part))
+    def _call_part(self, values: Sequence[Values], part: RowIds) -> Mask:
+        return self._call([one.at(part) for one in values], len(part))
 
-    def _call(self, arrays: list[pa.Array], rows: int) -> Mask:
+    def _call(self, values: Sequence[Values], rows: int) -> Mask:
         try:
-            arguments = [FORMS[form](array) for array, form in zip(arrays, self.forms, strict=True)]
+            arguments = [FORMS[form](one) for one, form in zip(values, self.forms, strict=True)]
             if self.rowwise:
-                results, raised = self._call_each(arguments, arrays)
+                results, raised = self._call_each(arguments, values, rows)
+            elif self.seconds is None:
+                results, raised = self.function(*arguments), {}
             else:
                 results, raised = self._call_limited(lambda: self.function(*arguments), lambda: 0, rows), {}
         except TooSlow:
             raise
         except Exception as error:
-            raise self._make_error(error, arrays, rows) from error
-        if not self.rowwise:
-            return check_mask(results, rows, self._who)
-        return self._merge_results(results, raised)
+            raise self._make_error(error, values, rows) from error
+        return self._merge_results(results, raised) if self.rowwise else check_mask(results, rows, self._who)
 
-    def _call_each(self, arguments: list[list[Any]], arrays: list[pa.Array]) -> tuple[list[Any], dict[int, RowError]]:
+    def _call_each(
+        self, arguments: list[list[Any]], values: Sequence[Values], rows: int
+    ) -> tuple[list[Any], dict[int, RowError]]:
         """Call a function of single rows for each, whatever it raises."""
-        rows = len(arrays[0])
         results: list[Any] = []
         raised: dict[int, RowError] = {}
         kinds = Kinds()
-        # One iterator in C over all rows. It goes on behind a row that raised, so no row is asked twice:
+
+        # One iterator over all rows, in C unless several are asked about at once. It goes on behind a row that raised,
+        # so no row is asked twice:
         #
         #     results  [T F]  row 2 raises  ->  [T F F]  raised {2: error}  ->  the next call is for row 3
-        calls = itertools.starmap(self.function, zip(*arguments, strict=True))
-
-        def go_on() -> None:
+        def go_on(calls: Iterator[Any]) -> None:
             while len(results) < rows:
                 try:
                     # What came before a row that raises is in the list, and the next call is for the row after it.
@@ -156,10 +163,11 @@ class Function:
                 except Exception as caught:
                     error = caught
                 if error is not None:
-                    raised[len(results)] = kinds.find_first(self._make_error(error, arrays, 1))
+                    raised[len(results)] = kinds.find_first(self._make_error(error, values, 1))
                     results.append(False)
 
-        self._call_limited(go_on, lambda: len(results), rows)
+        with open_calls(self.function, zip(*arguments, strict=True), self.at_once) as calls:
+            self._call_limited(lambda: go_on(calls), lambda: len(results), rows)
         return results, raised
 
     def _merge_results(self, results: list[Any], errors: dict[int, RowError]) -> Mask:
@@ -191,15 +199,15 @@ class Function:
                 "seconds; make it faster, or raise the limit"
             ) from None
 
-    @property
+    @cached_property
     def _who(self) -> str:
         return f'{self.where}: function "{self.name}"'
 
-    def _make_error(self, error: Exception, arrays: list[pa.Array], rows: int) -> RowError:
+    def _make_error(self, error: Exception, values: Sequence[Values], rows: int) -> RowError:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         own = _find_line(error, getattr(code, "co_filename", None))
         place = f", at line {own.line} of {own.file}: {own.text}" if own else ""
-        types = ", ".join(_describe_column(column, array) for column, array in zip(self.columns, arrays, strict=True))
+        types = ", ".join(_describe_column(column, one) for column, one in zip(self.columns, values, strict=True))
         name = shorten(type(error).__name__, LONGEST_NAME)
         return RowError(
             f"{self._who} raised {describe_error(error)}{place}; it was called with {rows} rows of {shorten(types)}",
@@ -207,8 +215,8 @@ class Function:
         )
 
 
-def _describe_column(column: Column, array: pa.Array) -> str:
-    return f"{column} {array.type}{' with nulls' if array.null_count else ''}"
+def _describe_column(column: Column, values: Values) -> str:
+    return f"{column} {values.held.type}{' with nulls' if values.arrow().null_count else ''}"
 
 
 class _Line(NamedTuple):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from eddy import sql
 from eddy.errors import RowError, write_repr
@@ -15,8 +14,9 @@ from eddy.predicates.faults import FAIL, PENDING, Faults
 from eddy.predicates.row_errors import RowErrors, ask_again
 from eddy.sql import Column
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.values import Values
 
-Predicate = Callable[[Mapping[sql.Column, pa.Array], int], Mask]
+Predicate = Callable[[Mapping[sql.Column, Values], int], Mask]
 """A function from columns and a number of rows to a mask, true where a row passes; it raises a `RowError` if it has
 no answer for some."""
 
@@ -45,14 +45,19 @@ class Judge:
         self._on_error = on_error
         self._skips_nulls = skips_nulls
 
-    def ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
+    def ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
+        if self._skips_nulls and any(values.held.has_nulls for values in columns.values()):
+            complete = mask_complete([values.arrow() for values in columns.values()])
+            if complete is not None:
+                return self._ask_complete(columns, rows, complete)
+        return self._ask(columns, rows)
+
+    def _ask_complete(self, columns: Mapping[Column, Values], rows: int, passed: Mask) -> Judged:
+        """Judge the rows without a null; the others do not pass."""
         # Rows with a null are settled without the function; the answers for the others go back to their places:
         #
         #     complete [T F T T]   asked [0 2 3]   answers [F T T]   ->   passed [F F T T]
-        passed = mask_complete(list(columns.values())) if self._skips_nulls else None
-        if passed is None:
-            return self._ask(columns, rows)
         asked, faults = np.flatnonzero(passed), None
         if len(asked):
             judged = self._ask(_take_rows(columns, asked), len(asked))
@@ -62,7 +67,7 @@ class Judge:
                 faults[asked] = judged.faults
         return Judged(passed, faults, rows - len(asked))
 
-    def _ask(self, columns: Mapping[Column, pa.Array], rows: int) -> Judged:
+    def _ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows, and find those that raise alone.
 
         The rows of a call that raises are asked again, fewer at a time. A function of single rows is asked once
@@ -91,10 +96,18 @@ def _apply_verdicts(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judge
     return Judged(passed, faults)
 
 
-def _take_rows(columns: Mapping[Column, pa.Array], rows: RowIds) -> dict[Column, pa.Array]:
-    places = pa.array(rows)
-    return {column: array.take(places) for column, array in columns.items()}
+def ask_sql(condition: sql.Bound) -> Predicate:
+    """Give a condition in SQL as a predicate."""
+
+    def ask(columns: Mapping[Column, Values], rows: int) -> Mask:
+        return sql.truth(condition.evaluate({column: values.arrow() for column, values in columns.items()}, rows))
+
+    return ask
 
 
-def _row_text(columns: Mapping[Column, pa.Array], row: int) -> str:
-    return ", ".join(f"{column} = {write_repr(array[row].as_py())}" for column, array in columns.items())
+def _take_rows(columns: Mapping[Column, Values], rows: RowIds) -> dict[Column, Values]:
+    return {column: values.at(rows) for column, values in columns.items()}
+
+
+def _row_text(columns: Mapping[Column, Values], row: int) -> str:
+    return ", ".join(f"{column} = {write_repr(values.arrow()[row].as_py())}" for column, values in columns.items())

@@ -143,14 +143,21 @@ def _check_names(name: str, schema: pa.Schema) -> None:
 def _check_types(name: str, schema: pa.Schema) -> None:
     """Refuse types whose values cannot be picked out by position."""
     for f in schema:
-        try:
-            # Arrow has types that no kernel takes from; one try with a null tells.
-            pa.nulls(1, f.type).take(pa.array([0]))
-        except pa.ArrowNotImplementedError:
+        if not can_pick(f.type):
             raise QueryError(
                 f'data "{name}": column "{f.name}": rows of type {f.type} cannot be picked out one by one; '
                 "cast it, for example a string_view to string"
-            ) from None
+            )
+
+
+def can_pick(data_type: pa.DataType) -> bool:
+    """Tell whether values of a type can be picked out by position."""
+    try:
+        # Arrow has types that no kernel takes from; one try with a null tells.
+        pa.nulls(1, data_type).take(pa.array([0]))
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:

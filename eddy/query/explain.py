@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Protocol
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.frame_notes import find_note
 from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
@@ -19,7 +18,11 @@ from eddy.predicates.function import Function
 from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
+from eddy.query.state_need import choose_state, describe_state
 from eddy.sql import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOP_CLASSES = 12
 """Classes that are shown of each stream: the rest is a tail that nobody reads."""
@@ -57,8 +60,10 @@ class Reported(Protocol):
         """The report of the run."""
 
 
-def explain(what: Query | Reported | Report) -> str:
+def explain(what: Any) -> str:
     """Explain in words what a query asks for, or what a run did.
+
+    `what` is a query, a frame that `eddy.where` gave, a run, or the report of one.
 
     Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
     that keeps an account, what adapting has cost and saved.
@@ -78,6 +83,8 @@ def explain(what: Query | Reported | Report) -> str:
     """
     if isinstance(what, Query):
         return describe_query(what)
+    if (note := find_note(what)) is not None:
+        return note.text
     # A frame of the report for each paragraph.
     report = read_report(what, "explain")
     batches = report.batches()
@@ -126,6 +133,7 @@ def describe_query(query: Query) -> str:
     parts += ["", "windows and watermarks", *list_windows(query)]
     parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
     parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
 
 

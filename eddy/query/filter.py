@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, quote, unknown_name, write_repr
+from eddy.errors import QueryError, check_whole, quote, unknown_name, write_repr
+from eddy.predicates.concurrent_calls import ASYNC_AT_ONCE, is_async
 from eddy.predicates.faults import FAILS, ON_ERROR
 from eddy.predicates.function import Function
-from eddy.predicates.judge import Predicate
+from eddy.predicates.judge import Predicate, ask_sql
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
@@ -25,6 +26,9 @@ from eddy.sql.values.name_case import find_own
 
 MICROSECONDS_PER_SECOND = 1_000_000
 """Durations are in microseconds, limits in seconds."""
+
+MOST_AT_ONCE = 1_024
+"""Rows that a function may be asked about at once: each is a thread, or a connection of somebody's service."""
 
 SHOW, SKIP = "show", "skip"
 NULLS = (SHOW, SKIP)
@@ -43,8 +47,12 @@ class Filter:
     before the function sees rows there: see `eddy.predicates.setup`.
 
     A row for which it raises is an error of the query only if everything else lets the row pass. `on_error` says what
-    else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
-    longer than `time_limit` is ended, and then the query fails.
+    else may become of such rows: "drop" them, or "keep" them as if they had passed, or "reject" them: then they are out
+    of the answer, and `eddy.rejected` has them. A call of a function that takes longer than `time_limit` is ended, and
+    then the query fails.
+
+    `concurrency` is how many rows a function of plain values is asked about at the same time, for one that waits for
+    something: in threads, or in an event loop if it is asynchronous. Each call of a micro-batch ends with it.
 
     Filters run in any order, and are asked about rows that others drop. `after` names filters of the query that must
     act first: this one sees a row only as part of a tuple that all of them have let go on. That is for guards of calls
@@ -65,6 +73,7 @@ class Filter:
     nulls: str = field(default=SHOW, kw_only=True)
     on_error: str = field(default=FAILS, kw_only=True)
     time_limit: str | None = field(default=None, kw_only=True)
+    concurrency: int | None = field(default=None, kw_only=True)
     after: Sequence[str] | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
@@ -100,12 +109,13 @@ class Filter:
                     raise unknown_name("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
         # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
-        bound = self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on})
-        return lambda columns, rows: sql.truth(bound.evaluate(columns, rows))
+        return ask_sql(self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on}))
 
     def _text(self, where: str) -> sql.Expression:
-        if self.columns is not None or self.rowwise or self.setup is not None:
-            raise QueryError(f"{where}: columns, rowwise and setup go with function; where names its columns itself")
+        if self.columns is not None or self.rowwise or self.setup is not None or self.concurrency is not None:
+            raise QueryError(
+                f"{where}: columns, rowwise, setup and concurrency go with function; where names its columns itself"
+            )
         if self.nulls != SHOW:
             raise QueryError(f'{where}: nulls goes with function; SQL has nulls of its own, such as "v is not null"')
         if self.time_limit is not None:
@@ -117,7 +127,8 @@ class Filter:
     def _function(self, where: str) -> Function:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
         fill(self, "function", made.function)
-        fill(self, "rowwise", made.rowwise)
+        fill(self, "rowwise", made.rowwise or is_async(made.function))
+        self._check_concurrency(where)
         # The field keeps None where the parameters name the columns, so that the filter prints as it was written.
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
         fill(self, "columns", columns)
@@ -125,9 +136,26 @@ class Filter:
             check_setup(self.setup, where)
         seconds = None if self.time_limit is None else _seconds(self.time_limit, f"{where}: time_limit")
         checked = Function.of(
-            made.function, columns, rowwise=made.rowwise, where=where, seconds=seconds, unsaid=made.unsaid
+            made.function,
+            columns,
+            rowwise=self.rowwise,
+            where=where,
+            seconds=seconds,
+            unsaid=made.unsaid,
+            at_once=self.concurrency,
         )
         return checked.qualify(self._resolve)
+
+    def _check_concurrency(self, where: str) -> None:
+        if self.concurrency is not None:
+            check_whole(self.concurrency, "concurrency", where=where, most=MOST_AT_ONCE)
+            if not self.rowwise:
+                raise QueryError(
+                    f"{where}: concurrency goes with a function of one row, whose calls may overlap; say rowwise=True, "
+                    "or make it async"
+                )
+        elif is_async(self.function):
+            fill(self, "concurrency", ASYNC_AT_ONCE)
 
     def _resolve(self, column: sql.Column) -> sql.Column:
         if column.stream is not None:

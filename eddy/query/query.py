@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import pandas as pd
-
 from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
@@ -20,6 +18,7 @@ from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql.values.name_case import find_own
+from eddy.tuples.pandas_frames import make_frame
 
 __all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
 
@@ -93,9 +92,7 @@ class Query:
             ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
         ]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
-        return (
-            f"{heading(f'Query {self.name}')}{table(pd.DataFrame(rows, columns=['part', 'name', 'says']), len(rows))}"
-        )
+        return f"{heading(f'Query {self.name}')}{table(make_frame(rows, ['part', 'name', 'says']), len(rows))}"
 
     def qualify(self, column: sql.Column) -> sql.Column:
         """Spell the stream of a column as the query does.

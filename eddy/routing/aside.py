@@ -82,15 +82,11 @@ class Asides:
     def __init__(self, machine: Machine, reads: Reads, step: Step) -> None:
         self._machine, self._reads, self._step = machine, reads, step
         # Legs are told apart by identity: they hold arrays.
-        self._trails: dict[int, Trail] = {}
-
-    def __bool__(self) -> bool:
-        """Some leg with asides is under way."""
-        return bool(self._trails)
+        self.trails: dict[int, Trail] = {}
 
     def clear(self) -> None:
         """Forget the legs of a micro-batch that was abandoned."""
-        self._trails.clear()
+        self.trails.clear()
 
     def begin(self, leg: Leg, tuples: Tuples) -> Leg:
         """Follow a leg; it must go on as the one that is given back."""
@@ -100,21 +96,21 @@ class Asides:
         for hop in leg.route:
             is_own.append(lineage.spans == spans or self._reads(lineage, hop.operator) <= spans)
             lineage = self._machine.after(lineage, hop.operator)
-        self._trails[id(leg)] = Trail(leg, tuples, is_own)
+        self.trails[id(leg)] = Trail(leg, tuples, is_own)
         return leg
 
     def note(self, legs: Sequence[Leg], rows: Sequence[int], hop: Hop, counts: Counts) -> None:
         """Take note of a step of some legs, one leg's tuples after the other's."""
         begun = 0
         for leg, count in zip(legs, rows, strict=True):
-            trail = self._trails.get(id(leg))
+            trail = self.trails.get(id(leg))
             if trail is not None:
                 trail.note(hop, counts[begun : begun + count])
             begun += count
 
     def end(self, legs: Sequence[Leg]) -> Profile:
         """Ask the hops aside about what some legs have lost, now that they are over."""
-        trails = [self._trails.pop(id(leg)) for leg in legs]
+        trails = [self.trails.pop(id(leg)) for leg in legs]
         tuples = merge([trail.tuples for trail in trails])
         statistics = dict.fromkeys((hop for leg in legs for hops in (leg.route, *leg.aside) for hop in hops), NOTHING)
         outcomes = dict(zip(statistics, np.full((len(statistics), len(tuples)), UNSEEN), strict=True))

@@ -5,7 +5,9 @@ Tasks wait by lineage, so that tuples which took different routes to the same li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
 
 from eddy.classes.classifier import Look
 from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
@@ -18,6 +20,7 @@ from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -105,7 +108,8 @@ class Router:
         """Bring tuples to their end; yields those that complete."""
         waiting = Waiting()
         for tuples in arrived:
-            yield from self._place(tuples, waiting)
+            if not self._waits(tuples, waiting):
+                yield tuples
         # The plans under way, the innermost last. A plan makes its tuples one step at a time. When too many wait, the
         # plan rests where it is, and those that wait go first:
         #
@@ -114,22 +118,25 @@ class Router:
         while plans or waiting:
             if not plans or waiting.is_crowd:
                 plans.append(self._start(waiting.next(), chance))
-            elif not (yield from self._go_on(plans[-1], waiting)):
+            elif (moved := next(plans[-1], None)) is None:
                 plans.pop()
+            elif not self._waits(moved, waiting):
+                yield moved
+            # While the next ones are made, these are gone.
+            moved = None
 
     def _start(self, tuples: Tuples, chance: Chance) -> Iterator[Tuples]:
         """Plan for tuples, and begin to take the plan."""
         return self._take(tuples, self._plan(tuples, chance))
 
-    def _go_on(self, plan: Iterator[Tuples], waiting: Waiting) -> Generator[Tuples, None, bool]:
-        """Take a plan one step further; returns whether there was one.
-
-        The tuples are held in this call alone: while the next ones are made, they are gone.
-        """
-        for moved in plan:
-            yield from self._place(moved, waiting)
+    def _waits(self, tuples: Tuples, waiting: Waiting) -> bool:
+        """Let tuples wait for a decision, unless they are complete; says whether they do, or there are none."""
+        if not len(tuples):
             return True
-        return False
+        if self.machine.is_complete(tuples.lineage):
+            return False
+        waiting.put(tuples)
+        return True
 
     def _take(self, tuples: Tuples, legs: Sequence[Leg]) -> Iterator[Tuples]:
         """Take all legs of a plan."""
@@ -173,37 +180,36 @@ class Router:
     def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
         """Take a step with all legs that can take it together.
 
-        Gives the walks that are at their end, and those that have to go on before all others: a probe may turn each
-        tuple into thousands, and only so many are held at a time.
+        Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe
+        may turn each tuple into thousands, and only so many are held at a time.
         """
         started = self._clock()
         hop, step = walks.step()
         counts: list[Counts] = []
         made: list[Tuples] = []
+        left: list[RowIds] = []
         taken, apart = 0, 0.0
         while taken < len(step.tuples) and not walks.is_crowd(taken, sum(map(len, made))):
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
-            part = step.cut(taken, taken + len(outcome.counts))
-            apart += statistic.seconds + self._learn(part, hop, outcome.counts, statistic)
+            acted = taken + len(outcome.counts)
+            self.statistics.add(hop, statistic)
+            apart += statistic.seconds
+            if self._asides.trails or self._policy.is_listening:
+                apart += self._learn(step.cut(taken, acted), hop, outcome.counts, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
-            taken += len(outcome.counts)
+            left += [] if outcome.left is None else [outcome.left + taken]
+            taken = acted
         is_ahead = walks.is_crowd(taken, sum(map(len, made)))
         walks = walks.split(taken) if is_ahead else walks
-        ended = walks.go_on(join_counts(counts), merge(made))
+        refused = walks.leave_behind(np.concatenate(left), self.machine.refuse) if left else []
+        ended = [*walks.go_on(join_counts(counts), merge(made)), *refused]
         self.prices.add_own(SHARED, taken, self._clock() - started - apart)
         return ended, walks if is_ahead else None
 
     def _find_read(self, lineage: Lineage, operator: str) -> frozenset[str]:
         """Find the inputs of a tuple that an operator reads."""
         return self._reads[operator](lineage)
-
-    def _place(self, tuples: Tuples, waiting: Waiting) -> Iterator[Tuples]:
-        """Yield complete tuples; let others wait for a decision."""
-        if len(tuples) and self.machine.is_complete(tuples.lineage):
-            yield tuples
-        elif len(tuples):
-            waiting.put(tuples)
 
     def _plan(self, tuples: Tuples, chance: Chance) -> Sequence[Leg]:
         lineage = tuples.lineage
@@ -237,28 +243,37 @@ class Router:
         A step may act on its first tuples only. Those go all the way before the others come: however many tuples
         come out, only as many as one step makes are held at a time.
         """
-        if not route:
+        lineages = self.machine.along(tuples.lineage, route)
+        # The tuples that wait, with their places in the route, those nearest to its end last. Depth first: a probe may
+        # turn each tuple into thousands, and only one step's are held at each place:
+        #
+        #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
+        waiting = [(0, tuples)]
+        del tuples
+        while waiting:
+            place, tuples = waiting.pop()
+            rows = len(tuples)
+            while rows and place < len(route):
+                made, left, step = self._step_alone(route[place], tuples, leg)
+                if left is not None:
+                    yield tuples.take(left).with_lineage(self.machine.refuse(lineages[place], route[place].operator))
+                if step.rows_in < rows:
+                    waiting.append((place, tuples.rest(int(step.rows_in))))
+                place, rows = place + 1, int(step.rows_out)
+                tuples = Tuples(lineages[place], made.ids, made.faults)
+                del made
             yield tuples
-            return
-        hop = route[0]
-        onward = self.machine.after(tuples.lineage, hop.operator)
-        while len(tuples):
-            outcome = self._step_alone(hop, tuples, leg)
-            # Depth first: a probe may turn each tuple into thousands, and only one step's are held at each depth.
-            #
-            #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
-            yield from self._follow(outcome.tuples.with_lineage(onward), leg, route[1:])
-            tuples = tuples.rest(len(outcome.counts))
 
-    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> Outcome:
-        """Take a step with the tuples of one leg."""
+    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> tuple[Tuples, RowIds | None, Statistic]:
+        """Take a step with the tuples of one leg; gives what came out, and which were refused."""
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
-        step = _make_step(tuples, leg, len(outcome.counts))
-        learning = self._learn(step, hop, outcome.counts, statistic)
-        own = self._clock() - started - statistic.seconds - learning
-        self.prices.add_own(ALONE, len(outcome.counts), own)
-        return outcome
+        self.statistics.add(hop, statistic)
+        acted, apart = len(outcome.counts), statistic.seconds
+        if self._asides.trails or self._policy.is_listening:
+            apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
+        self.prices.add_own(ALONE, acted, self._clock() - started - apart)
+        return outcome.tuples, outcome.left, statistic
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple, tell the policy, and go on with those that no filter dropped."""
@@ -266,7 +281,7 @@ class Router:
         started = self._clock()
         for hop, statistic in zip(leg.route, found.statistics, strict=True):
             self.statistics.add(hop, statistic)
-        step = _make_step(tuples, leg, len(tuples))
+        step = SharedStep(tuples, (leg,), (len(tuples),))
         self._tell(step, leg.route, found.counts, found.statistics, is_profile=True)
         self.routing.learning += self._clock() - started
         yield from self._follow(found.passed, Leg(route=found.last), found.last)
@@ -283,8 +298,7 @@ class Router:
     def _learn(self, step: SharedStep, hop: Hop, counts: Counts, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
-        self.statistics.add(hop, made)
-        if self._asides:
+        if self._asides.trails:
             self._asides.note(step.legs, step.rows, hop, counts)
         self._tell(step, (hop,), (counts,), (made,), is_profile=False)
         seconds = self._clock() - started
@@ -308,6 +322,9 @@ class Router:
         *,
         is_profile: bool,
     ) -> None:
+        """Tell the policy, if it listens."""
+        if not self._policy.is_listening:
+            return
         self._policy.observe(
             Observation(
                 origin=step.tuples.lineage.origin,
@@ -320,11 +337,6 @@ class Router:
                 is_profile=is_profile,
             )
         )
-
-
-def _make_step(tuples: Tuples, leg: Leg, rows: int) -> SharedStep:
-    """Make a step of one leg, on its first tuples."""
-    return SharedStep(tuples.first(rows), (leg,), (rows,))
 
 
 def _count_done(lineage: Lineage) -> int:

@@ -60,8 +60,11 @@ class RouteTally:
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Count a step."""
         known = self.operators.get(hop)
-        self.operators[hop] = statistic if known is None else known + statistic
-        self.steps[hop] = self.steps.get(hop, 0) + 1
+        if known is None:
+            self.operators[hop], self.steps[hop] = statistic, 1
+        else:
+            self.operators[hop] = known + statistic
+            self.steps[hop] += 1
 
     def start(self, lineage: Lineage, leg: Leg, rows: int) -> None:
         """Note the rows that begin a route.

@@ -59,7 +59,7 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     # A frame for something that the query does not have is no stream and no table: the engine says so, by its name.
     schemas = {name: pa.schema([]) for name in given if name not in fields}
     needed = _find_needed(query)
-    schemas |= {name: _read_schema(spark, needed, name, parts) for name, parts in fields.items()}
+    schemas |= {name: read_schema(spark, needed, name, parts) for name, parts in fields.items()}
     known = {name: {field.name: field for field in parts} for name, parts in fields.items()}
     case_sensitive = spark.conf.get("spark.sql.caseSensitive", "false") == "true"
     return Frames(
@@ -95,7 +95,7 @@ def _check_stream(name: str, frame: object) -> DataFrame:
     return frame
 
 
-def _read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
+def read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[StructField]) -> pa.Schema:
     """Read the columns as they will arrive in Python.
 
     Columns of a type that has no way there must not be needed.

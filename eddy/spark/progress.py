@@ -1,31 +1,42 @@
-"""Makes a `Report` of what cells tell by Spark's progress.
+"""Makes a `Report` of what cells, and tasks, tell by Spark's progress.
 
 Every cell sends one report in JSON for each micro-batch in which it is called. Spark collects them as an observed
 metric of the micro-batch, which reaches the driver with the query's progress: also through Spark Connect, where there
 are no accumulators. Progress comes in two ways. A listener hears of every micro-batch, but somewhat later; the query
-itself knows its last hundred at once. Both are read, and each micro-batch counts once.
+itself knows its last hundred at once. Both are read, and each micro-batch counts once. The steps of `eddy.where` in a
+query have each a metric of their own; over batch frames, Spark gives the metrics of the first action.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from eddy.errors import EngineError, QueryError, describe_error, warn
+from eddy.errors import EngineError, QueryError, describe_error, quote, unknown_name, warn
 from eddy.observe import wire
 from eddy.observe.counters import Counters
+from eddy.observe.frame_notes import find_note
 from eddy.observe.report import Report
-from eddy.observe.sum_cells import CellSum
+from eddy.observe.sum_cells import CellSum, merge_batches
 
 if TYPE_CHECKING:
+    from pyspark.sql import Observation
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
 OBSERVED = "eddy"
-"""The name of the observed metric; the report of each cell is in its list `reports`."""
+"""The name of the observed metric; the report of each cell is in its list `reports`. That of a step of `eddy.where`
+goes on with a number and the step's name."""
+
+ACTION_SECONDS = 3
+"""Seconds that the metrics of an action may take to arrive: Spark hands them on behind it, within milliseconds."""
+
+POLL_SECONDS = 0.01
+"""Seconds from one look for them to the next."""
 
 MOST_CHARACTERS = 64 << 20
 """Characters of the reports that are remembered of a run, the newest: a day of micro-batches of ten seconds, where
@@ -34,7 +45,8 @@ each has 7,000."""
 MOST_RUNS = 32
 """Runs that are remembered in one driver, the newest."""
 
-RUNS: OrderedDict[str, Progress] = OrderedDict()
+RUNS: OrderedDict[str, dict[str, Progress]] = OrderedDict()
+"""The progress of each run, by the names of metrics."""
 
 
 class Progress:
@@ -72,43 +84,120 @@ class Progress:
         with self._lock:
             known = sorted(self._reports.items())
         whole = CellSum()
-        return Report([whole.add(batch, _cells(reports)) for batch, reports in known])
+        return Report([whole.add(batch, read_cells(reports)) for batch, reports in known])
+
+
+def metric_name(number: int, name: str) -> str:
+    """Name the metric of a step of `eddy.where`.
+
+    >>> metric_name(3, "bots")
+    'eddy 3 bots'
+    """
+    return f"{OBSERVED} {number} {name}"
+
+
+def is_ours(metric: str) -> bool:
+    """Tell whether an observed metric is one of an eddy.
+
+    >>> is_ours("eddy"), is_ours("eddy 3 bots"), is_ours("eddyline")
+    (True, True, False)
+    """
+    return metric == OBSERVED or metric.startswith(f"{OBSERVED} ")
 
 
 def collect(progress: StreamingQueryProgress) -> bool:
     """Take a micro-batch's reports; tell whether there are any."""
-    found = progress.observedMetrics.get(OBSERVED)
-    if found is not None:
+    ours = {metric: found for metric, found in progress.observedMetrics.items() if is_ours(metric)}
+    for metric, found in ours.items():
         # Through Spark Connect, a micro-batch without rows has a metric without any value.
-        known = find_run(str(progress.runId))
+        known = find_run(str(progress.runId), metric)
         known.add(progress.batchId, found.asDict().get("reports") or [])
         known.look_behind(progress)
-    return found is not None
+    return bool(ours)
 
 
-def find_run(run_id: str) -> Progress:
+def find_run(run_id: str, metric: str = OBSERVED) -> Progress:
     """Find the progress of a run."""
-    found = RUNS.setdefault(run_id, Progress())
+    found = RUNS.setdefault(run_id, {}).setdefault(metric, Progress())
     while len(RUNS) > MOST_RUNS:
         RUNS.popitem(last=False)
     return found
 
 
-def report_of(query: StreamingQuery) -> Report:
-    """Report on a streaming query that writes an eddy's frame.
+def report_of(what: object, name: str | None = None) -> Report:
+    """Report on a streaming query with an eddy in it, or on a frame.
 
-    It has the micro-batches since the query started, numbered as Spark does. Those without rows are not among them.
-    A row that was sent to several cells counts once, in `streams()` the others are its copies; what operators did is
-    counted in every cell. Seconds are those of all cells together.
+    Of a query it has the micro-batches since it started, numbered as Spark does. Those without rows are not among
+    them. A row that was sent to several cells counts once, in `streams()` the others are its copies; what operators did
+    is counted in every cell. Seconds are those of all cells together. Where several steps of `eddy.where` are in it,
+    `name` says which of them is meant.
+
+    Of a frame that `eddy.where` gave it is the work that it took: with Spark that of the first action, once it is over.
     """
+    note = find_note(what)
+    if note is not None:
+        return note.read_report()
+    query: StreamingQuery = check_query(what)
     recent = query.recentProgress
     ours = [collect(progress) for progress in recent]
     if ours and not any(ours):
         raise QueryError(
             f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
-            "made by eddy.attach"
+            "made by eddy.attach or eddy.where"
         )
-    return find_run(str(query.runId)).report()
+    return choose_step(RUNS.get(str(query.runId), {}), name).report()
+
+
+def check_query(what: Any) -> Any:
+    """Refuse what can have no report."""
+    if not hasattr(what, "recentProgress"):
+        raise QueryError(
+            "report_of: expected a streaming query, or the very frame that eddy.where gave, got "
+            f"{type(what).__name__}; of a batch frame that was made from it, ask about the one that it was made from"
+        )
+    return what
+
+
+def choose_step(steps: Mapping[str, Progress], name: str | None = None) -> Progress:
+    """Choose one of the eddies of a query by its name.
+
+    Where several have one name, the second is called "name 2".
+    """
+    named: dict[str, Progress] = {}
+    # In the order of their numbers: "eddy" is that of attach, and has none.
+    for metric in sorted(steps, key=lambda metric: int(metric.split(" ")[1]) if " " in metric else 0):
+        step = metric.split(" ")[2] if " " in metric else "attach"
+        number = sum(1 for known in named if known.partition(" ")[0] == step)
+        named[f"{step} {number + 1}" if number else step] = steps[metric]
+    if name is not None and name not in named:
+        raise unknown_name("step", name, named, where="report_of")
+    if name is None and len(named) > 1:
+        raise QueryError(f"report_of: the query has several eddies; name one of them: {quote(named)}")
+    if not named:
+        return Progress()
+    return named[name] if name is not None else next(iter(named.values()))
+
+
+def wait_for_report(observation: Observation | None, name: str) -> Report:
+    """Give the report of the first action on a batch frame."""
+    if observation is None:
+        raise QueryError(
+            f'report_of: "{name}" is a streaming frame; ask about the query that writes it: eddy.report_of(query)'
+        )
+    # Through Spark Connect the metrics come with the action; else Spark has a promise of them, which nobody can ask
+    # whether an action is under way.
+    promise = getattr(observation, "_jo", None)
+    waited = 0.0
+    while promise is not None and not promise.future().isCompleted() and waited < ACTION_SECONDS:
+        time.sleep(POLL_SECONDS)
+        waited += POLL_SECONDS
+    found = {} if promise is not None and not promise.future().isCompleted() else observation.get
+    if not found:
+        raise QueryError(
+            f'report_of: "{name}": no action on the frame is over, so there is nothing to report; run one first, such '
+            "as frame.count() or frame.write"
+        )
+    return Report([CellSum().add(0, read_cells(found["reports"] or []))])
 
 
 def has_dropped(progress: StreamingQueryProgress) -> bool:
@@ -128,12 +217,19 @@ def warn_of_drops(progress: StreamingQueryProgress) -> None:
     )
 
 
-def _cells(reports: Sequence[str]) -> dict[int, Counters]:
+def read_cells(reports: Sequence[str]) -> dict[int, Counters]:
+    """Read what cells have told of one micro-batch; tasks of one engine are merged."""
     try:
-        cells = {part.pop("cell"): wire.from_plain(part) for part in map(json.loads, reports)}
+        parts = sorted(
+            ((part.pop("cell"), wire.from_plain(part)) for part in map(json.loads, reports)),
+            key=lambda told: (told[0], told[1].batch),
+        )
     except Exception as error:  # it has come by way of Spark, from workers that may run anything
         raise EngineError(
             f"report: what a cell has told cannot be read, {describe_error(error)}; "
             "run the same version of the project on the driver and all workers"
         ) from error
-    return dict(sorted(cells.items()))
+    cells: dict[int, Counters] = {}
+    for cell, counters in parts:
+        cells[cell] = merge_batches(cells[cell], counters) if cell in cells else counters
+    return cells

@@ -16,25 +16,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, check_whole
+from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
+from eddy.query.shorthand import strip_query
+from eddy.query.state_need import NOT_KEPT, choose_state
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, make_readable, read
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED
+from eddy.spark.progress import OBSERVED, wait_for_report
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.stateless.frames import WherePlan, column, explain_plan, make_step
 from eddy.spark.worker_cache import freeze_loaded
-from eddy.wiring import IndexChoice, PolicyChoice, check_index, list_read_columns
+from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
 MICROSECONDS = 1_000
 """Microseconds in a millisecond, in which Spark's watermark counts."""
@@ -46,11 +50,13 @@ class Options:
 
     policy: PolicyChoice
     index: IndexChoice
+    cache_memory: int | None
     cells: int | None
     pushdown: bool
     seed: int
     sizes: Mapping[str, float] | None
     heavy: Mapping[str, Sequence[Any]] | None
+    state: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +94,37 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     frames = read(query, given)
     session.check(frames.spark)
     plan = _plan(query, frames, options)
+    # Who speaks of cells means those of a state store.
+    of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
+    if choose_state(query, options.state, kept=of_cells) == NOT_KEPT:
+        with workers.suit_workers(frames.spark):
+            return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
     with workers.suit_workers(frames.spark):
         return _answers(plan, options)
+
+
+def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
+    """Filter the rows where they are, and select."""
+    (stream,) = plan.query.streams
+    frame, spelled = make_readable(push(plan.frames.streams[stream.name], stream.name, plan.pushed))
+    schema = plan.frames.schemas[stream.name]
+    query = strip_query(plan.query, [column.name for column, _ in plan.binding.outputs])
+    step = WherePlan(
+        frame=frame,
+        before=[str(f.where) for f in plan.pushed],
+        query=query,
+        schema=list_read_columns(query, {stream.name: schema}, options.policy, time.thread_time)[stream.name],
+        policy=options.policy,
+        seed=options.seed,
+        metric=OBSERVED,
+        spelled=spelled,
+    )
+    passed = make_step(step)
+    outputs = ((spelled.get(one.name, one.name), name) for one, name in plan.binding.outputs)
+    answer = passed.select(*(column(own).alias(name) for own, name in outputs))
+    note_frame(answer, FrameNote(explain_plan(step), lambda: wait_for_report(None, query.name)))
+    return answer
 
 
 def _answers(plan: AttachPlan, options: Options) -> DataFrame:
@@ -105,7 +139,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream) for stream in plan.query.streams])
+    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream, shipped.token) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -121,6 +155,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
     check_whole(options.seed, "seed", 0, where="attach")
     check_index(options.index, query)
+    check_memory(options.cache_memory)
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
@@ -129,7 +164,7 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed, left = divide(query, may, spoken_of)
-    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.perf_counter))
+    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
 
@@ -162,10 +197,11 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
         index=options.index,
+        cache_memory=options.cache_memory,
     )
 
 
-def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
+def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
     """Turn a stream into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
@@ -175,13 +211,12 @@ def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
     names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return freeze_loaded(
-            checkpoint_guard.label_with_state(pack((batch.rename_columns(names) for batch in batches), stream, layout))
-        )
+        packed = pack((batch.rename_columns(names) for batch in batches), stream, layout)
+        return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
 
     frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
     frame, renamed = make_readable(frame)
-    columns = [_column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
+    columns = [column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
 
@@ -196,10 +231,6 @@ def _delay(plan: AttachPlan, stream: Stream) -> str:
     delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
     whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
     return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _answer(plan: AttachPlan) -> StructType:

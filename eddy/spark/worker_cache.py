@@ -40,7 +40,7 @@ def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
     identity, found = ENGINES.pop((shipped.token, cell), (None, None))
     if found is not None and saved is not None and identity == _identity(saved):
         return found
-    made = shipped.engine(cell, time.perf_counter)
+    made = shipped.engine(cell, time.perf_counter, time.thread_time)
     if saved is not None:
         made.restore(saved)
     return made

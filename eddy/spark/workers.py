@@ -44,8 +44,8 @@ VERSION = "{}.{}".format(*sys.version_info[:2])
 
 
 @contextmanager
-def suit_workers(spark: SparkSession) -> Iterator[None]:
-    """Let workers run a Python that has the needed modules."""
+def suit_workers(spark: SparkSession, who: str = "attach") -> Iterator[None]:
+    """Let workers run a Python that has the needed modules; errors begin with who asks for it."""
     context: SparkContext | None = getattr(spark, "_sc", None)  # Spark Connect has none
     if context is None or not sys.executable:
         yield
@@ -53,12 +53,12 @@ def suit_workers(spark: SparkSession) -> Iterator[None]:
     named, here = context.pythonExec, str(context.master).startswith("local")
     if os.environ.get(PYTHON_VARIABLE) or named not in DEFAULT_PYTHONS:
         if here:
-            _check(named, _make_environment(context))
+            _check(named, _make_environment(context), who)
     elif here:
         context.pythonExec = sys.executable
     else:
         warn(
-            f'attach: {PYTHON_VARIABLE} is not set, so workers start the first "{DEFAULT_PYTHONS[-1]}" on the path of '
+            f'{who}: {PYTHON_VARIABLE} is not set, so workers start the first "{DEFAULT_PYTHONS[-1]}" on the path of '
             f"their machines; it needs to be Python {VERSION} and to find {quote(NEEDED_MODULES)}; name one that does "
             "before the session starts"
         )
@@ -96,11 +96,11 @@ def find_fault(named: str, environment: Mapping[str, str]) -> str:
     return f"does not find {quote(missing)}" if missing else ""
 
 
-def _check(named: str, environment: Mapping[str, str]) -> None:
+def _check(named: str, environment: Mapping[str, str], who: str) -> None:
     wrong = find_fault(named, environment)
     if wrong:
         raise QueryError(
-            f'attach: the Python that Spark starts its workers with, "{named}", {wrong}; set {PYTHON_VARIABLE} to '
+            f'{who}: the Python that Spark starts its workers with, "{named}", {wrong}; set {PYTHON_VARIABLE} to '
             f'"{sys.executable}", or unset it, before the session starts'
         )
 

@@ -16,13 +16,12 @@ WINS = "a value that wins over the file, such as policy.name=fixed; may be given
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: its purpose, its arguments, and what it does.
+    """A command: its arguments, and what it does.
 
     It gives an exit code. One that forwards reads its arguments itself, `--help` among them: they are handed to it as
     `rest`.
     """
 
-    text: str
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
     forwards: bool = False

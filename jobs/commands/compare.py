@@ -19,7 +19,6 @@ def run(chosen: Namespace) -> int:
 
 
 COMMAND = Command(
-    text="compare policies on a sample of a job's rows, or as an experiment says",
     arguments=arguments,
     run=run,
     forwards=True,

@@ -111,4 +111,4 @@ def _target(name: str) -> Path:
     return target
 
 
-COMMAND = Command(text="watch policies follow a stream that changes (a minute, on Spark)", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

@@ -179,4 +179,4 @@ def _said(command: list[str]) -> str:
 
 LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, kernels, cores)
 
-COMMAND = Command(text="check whether jobs can run here, and say what to do", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

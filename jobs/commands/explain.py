@@ -9,12 +9,13 @@ from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
-from eddy.jobs.run.checking import Checked
+from eddy.jobs.run.checking import Checked, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
+from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed, divide, find_pushable
 
@@ -90,8 +91,10 @@ def text(checked: Checked) -> str:
         *list_patterns(query),
     ]
     parts += _list_index(checked.job)
+    state = find_state(checked.job)
+    parts += ["", "state", f"  {describe_state(query, state)}"]
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
-    parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())]
+    parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())] if state == KEPT else []
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
 
@@ -124,4 +127,4 @@ def _divided(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
     return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
 
 
-COMMAND = Command(text="say how a job will run: joins, cells, copies, watermarks", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

@@ -6,11 +6,9 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
-
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command
-from eddy.jobs.run.checkpoints import CellState, Checkpoint, describe_learned, read
+from eddy.jobs.run.checkpoints import CellState, Checkpoint, StemSize, describe_learned, read
 from eddy.observe.counters import BAD
 from eddy.observe.text import align_columns
 
@@ -78,8 +76,8 @@ BAD_ROWS = {
 """The names of the kinds of bad rows."""
 
 
-def _size(stem: pa.RecordBatch) -> str:
-    return f"{stem.num_rows:,} rows, {stem.nbytes:,} bytes"
+def _size(stem: StemSize) -> str:
+    return f"{stem.rows:,} rows, {stem.nbytes:,} bytes"
 
 
-COMMAND = Command(text="say what a checkpoint holds (starts Spark)", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

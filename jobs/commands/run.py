@@ -124,4 +124,4 @@ def spark_submit() -> str:
     return found_on_path
 
 
-COMMAND = Command(text="run a job with spark-submit", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

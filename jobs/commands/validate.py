@@ -59,4 +59,4 @@ ALL_ROWS = 1 << 40
 MOST_RESULTS = 5
 """Results that are shown."""
 
-COMMAND = Command(text="check a job without starting Spark", arguments=arguments, run=run)
+COMMAND = Command(arguments=arguments, run=run)

@@ -36,6 +36,7 @@ from eddy.jobs.config.schema import (
     ValueKind,
     Variants,
 )
+from eddy.query.state_need import STATES
 from eddy.wiring import INDEX_NAMES, list_index_defaults
 
 QUERY = Section(
@@ -125,6 +126,10 @@ FILTER = Section(
             kind=TEXTS,
         ),
         "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
+        "concurrency": ConfigKey(
+            text="how many rows a `rowwise` or asynchronous function is asked about at once, if it waits for something",
+            kind=COUNT,
+        ),
         "setup": ConfigKey(
             text="a function without parameters, by its import path: called once in every worker before `function`, to "
             "load what it needs into a global of its module"
@@ -167,6 +172,19 @@ ENGINE = Section(
             text="let Spark evaluate SQL filters on one stream before the eddy does", kind=FLAG, default=True
         ),
         "seed": ConfigKey(text="what all chance is drawn from", kind=INDEX, default=0),
+        "state": ConfigKey(
+            text="`store` keeps what must outlive a micro-batch, and what was learned, in the checkpoint; `none` does "
+            "without a state store and without a shuffle, for one stream without a delay; when left out, `none` where "
+            "that is enough and there is no `checkpoint.location`",
+            kind=TEXT,
+            choices=STATES,
+        ),
+        "cache_memory": ConfigKey(
+            text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
+            "without room for it rows of one step share what they find, and no more",
+            kind=INDEX,
+            default=64 << 20,
+        ),
     },
     parts={
         "sizes": Section(

@@ -184,7 +184,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     function = import_function(named, (*path, "function"), mistakes) if named else None
     before = values.get("setup")
     setup = import_function(before, (*path, "setup"), mistakes) if before else None
-    rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit")}
+    rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit", "concurrency")}
     rest |= {"on_error": values.get("on_error") or "fail", "nulls": values.get("nulls") or "show"}
     rest |= {"rowwise": bool(values.get("rowwise")), "setup": setup}
     if named and function is None:

@@ -13,14 +13,17 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
 from eddy.errors import QueryError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MONTHS = 12
 STREAMS = ("departures", "arrivals", "weather")
@@ -185,6 +188,8 @@ def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
     Nobody flies from New York for a day, but somebody whose flight was diverted may arrive at the destination more
     than a day later. The delay of such an arrival is not in the file, so that could not be checked.
     """
+    import pandas as pd  # noqa: PLC0415  other workloads do without it
+
     left, clock = departure_times(flights), _whole(flights, "arr_time")
     zones = _zones(flights, airports)
     moments = pd.Series(pd.NaT, index=range(flights.num_rows), dtype="datetime64[us, UTC]")

@@ -24,6 +24,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
+from eddy.query.state_need import choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -66,6 +67,7 @@ def check(job: Job) -> Checked:
     unknown_yet = [name for name in job.query.inputs if name not in schemas]
     binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
+    _try(job, ("engine", "state"), lambda: find_state(job))
     job.mistakes.check()
     return Checked(
         job=job,
@@ -287,6 +289,13 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
     asked = job.engine
     weights = {"sizes": asked["sizes"] or None, "heavy": asked["heavy"] or None}
     return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
+
+
+def find_state(job: Job) -> str:
+    """Find where a job keeps its state; a checkpoint that lasts has what was learned, unless the job says otherwise."""
+    asked = job.engine
+    kept = bool(job.checkpoint or asked["cells"] or asked["sizes"] or asked["heavy"])
+    return choose_state(job.query, asked["state"], kept=kept, where="engine")
 
 
 def _warn_of_room(binding: Binding | None) -> Iterator[str]:

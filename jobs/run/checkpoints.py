@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
-import pyarrow as pa
+from typing import Any, NamedTuple
 
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
@@ -23,6 +20,8 @@ from eddy.observe.text import align_columns, plural
 from eddy.query.explain import WIDEST_ALONE, list_adapting, list_classes
 from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
+from eddy.tuples.packed import Packed
+from eddy.tuples.pandas_frames import make_frame
 
 BESIDES = ("sampling", "duels", "control", "learning")
 """What an account has spent besides the rows' own way."""
@@ -37,16 +36,23 @@ STORE = "stream "
 """The name of a STeM's rows in a cell's state begins with this."""
 
 
+class StemSize(NamedTuple):
+    """The living rows of a STeM, and the bytes in which they are written down."""
+
+    rows: int
+    nbytes: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class CellState:
     """The state of one cell.
 
-    It has plain values, the rows of each STeM, and the bytes of it all.
+    It has plain values, the size of each STeM, and the bytes of it all.
     """
 
     number: int
     meta: Mapping[str, Any]
-    stems: Mapping[str, pa.RecordBatch]
+    stems: Mapping[str, StemSize]
     nbytes: int
 
 
@@ -98,8 +104,16 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
         meta, tables = unpack(snapshot)
     except CheckpointError as error:
         raise CheckpointError(f"cell {number}: {error}") from None
-    stems = {name.removeprefix(STORE): table for name, table in tables.items() if name.startswith(STORE)}
+    stems = {
+        name: StemSize(_count_rows(numbers, tables[STORE + name]), sum(len(part.data) for part in tables[STORE + name]))
+        for name, numbers in meta["numbers"].items()
+    }
     return CellState(number=number, meta=meta, stems=stems, nbytes=len(snapshot.meta) + len(snapshot.blob))
+
+
+def _count_rows(numbers: Mapping[str, int], parts: Sequence[Packed]) -> int:
+    """Count the living rows; in states of format 1 there are no others."""
+    return numbers["alive"] if "alive" in numbers else sum(part.read().num_rows for part in parts)
 
 
 def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
@@ -186,7 +200,7 @@ def _routes(stream: str, cells: Sequence[CellState]) -> Iterator[str]:
         for cell in cells
         for name, route, tuples in cell.meta.get("taken", {}).get(stream, {"routes": []})["routes"]
     ]
-    frame = pd.DataFrame(taken, columns=["class", "route", "tuples"])
+    frame = make_frame(taken, ["class", "route", "tuples"])
     frame = frame.groupby(["class", "route"], sort=False)["tuples"].sum().reset_index()
     frame["share"] = frame["tuples"] / frame["tuples"].sum()
     return list_classes(frame.sort_values("tuples", ascending=False, kind="stable", ignore_index=True))

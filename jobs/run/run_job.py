@@ -26,6 +26,7 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
+from eddy.jobs.run.checking import find_state
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
@@ -148,11 +149,13 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             frames,
             policy=job.policy,
             index=job.index,
+            cache_memory=job.engine["cache_memory"],
             cells=job.engine["cells"],
             pushdown=job.engine["pushdown"],
             seed=job.engine["seed"],
             sizes=job.engine["sizes"] or None,
             heavy=job.engine["heavy"] or None,
+            state=find_state(job),
         )
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error

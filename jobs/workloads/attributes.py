@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from eddy.classes.classifier import MOST_BUCKETS
+from eddy.classes.single_values import MOST_BUCKETS
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole
 from eddy.jobs.workloads.burn import MaskFunction, add_work

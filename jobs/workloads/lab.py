@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 import eddy
@@ -18,6 +17,9 @@ from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.workloads.burn import MaskFunction, add_work
 from eddy.tuples.arrays import Floats, Numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LAB_ROWS = 100_000
 EPOCH_SECONDS = 31
@@ -247,6 +249,8 @@ def lab_trace(path: str | Path) -> pa.Table:
 
     Missing and impossible values are left out.
     """
+    import pandas as pd  # noqa: PLC0415  other workloads do without it
+
     try:
         lines = pd.read_csv(path, sep=r"\s+", names=list(FIELDS), dtype=str, on_bad_lines="skip", index_col=False)
     except (OSError, ValueError) as error:
@@ -260,6 +264,8 @@ def lab_trace(path: str | Path) -> pa.Table:
 
 def cleanse(lines: pd.DataFrame) -> pd.DataFrame:
     """Give the lines that are whole and possible, by time."""
+    import pandas as pd  # noqa: PLC0415  other workloads do without it
+
     found = pd.DataFrame({name: pd.to_numeric(lines[name], errors="coerce") for name in POSSIBLE})
     found["at"] = pd.to_datetime(lines["date"] + " " + lines["time"], errors="coerce", format="ISO8601")
     good = found["at"].notna()
@@ -288,6 +294,8 @@ def readings(
 
 def _parts(at: Numbers) -> dict[str, Numbers]:
     """Year to second of each time."""
+    import pandas as pd  # noqa: PLC0415  other workloads do without it
+
     stamps = pd.DatetimeIndex(at)
     names = ("year", "month", "day", "hour", "minute", "second")
     return {name: np.asarray(getattr(stamps, name), np.int64) for name in names}

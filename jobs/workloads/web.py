@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import check_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WEB_ROWS = 60_000
 

@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Index
 from eddy.kernels.arguments import NO_BOUNDS, Narrowing
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.looks import Look, Looks, Ready
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.time_bounds import LEAST_SAVED
 from eddy.operators.keys import Key
-from eddy.operators.part_searches import PartSearch, PartSearches, Ready
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.event_time import Ticks
@@ -75,7 +75,7 @@ class Catalog:
         self._fresh = False
         self._lots = Lots()
         self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
-        self._looks: dict[tuple[int | None, ...], PartSearches] = {}
+        self._looks: dict[tuple[int | None, ...], Looks] = {}
         self._counts = IndexCounts()
 
     @property
@@ -241,18 +241,18 @@ class Catalog:
             self._serving.begin()
             self._fresh = True
 
-    def _list_looks(self, request: Request, numbers: Sequence[int]) -> PartSearches:
-        """List the searches in some parts, by number."""
+    def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
+        """List the looks into some parts, by number."""
         asked = (request.pattern, request.then, *numbers)
         if asked not in self._looks or self._serving.may_fall_back:
             parts = [*self._parts]
             looks = [self._look(number, parts[number], request) for number in numbers]
-            self._looks[asked] = PartSearches(looks, request.pattern, self._builder)
+            self._looks[asked] = Looks(looks, request.pattern, self._builder)
         return self._looks[asked]
 
-    def _look(self, number: int, part: Part, request: Request) -> PartSearch:
+    def _look(self, number: int, part: Part, request: Request) -> Look:
         key_map = self._serving.find(part, request)
-        return PartSearch(number, part, key_map, self._prepare(part, key_map, request.pattern))
+        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""

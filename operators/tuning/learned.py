@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 
 LEAST_CHANGE = 0.05
 """Share of the searches that must be by other patterns than before, for the maps to be chosen anew."""
@@ -20,9 +20,14 @@ LOOKS = 2
 """How often maps are chosen for the same searches: the first time by what is guessed of the keys, and once more by what
 was found."""
 
+THINKING = 0.02
+"""The share of the work that looks may take."""
+
+LOOK = 2_500
+"""What a look takes for each pattern that is tracked, in looks of a tuple into a part: two milliseconds for seven."""
+
 MOST_IDLE = 3
-"""How often the time between two looks doubles, after looks that led to no switch: a look takes as long as ten thousand
-searches, and where these are many, a period is over with every micro-batch."""
+"""How often the time between two looks doubles, after looks that led to no switch."""
 
 
 @dataclass(slots=True)
@@ -34,7 +39,7 @@ class Learned:
 
     Until `next_look` searches, after so many `idle` looks, nothing is looked at, and until `quiet` ones there is no
     switch. The next one that is taken back is followed by `wait` periods of them, which is also by how much more than
-    others it must save.
+    others it must save. `work` is what was done since the last look.
     """
 
     maps: tuple[KeyMap, ...] | None = None
@@ -50,6 +55,7 @@ class Learned:
     wait: int = 1
     idle: int = 0
     next_look: int = 0
+    work: int = 0
     corrected: dict[int, float] = field(default_factory=dict)
 
     def is_worth_a_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
@@ -63,6 +69,7 @@ class Learned:
         if self.searches < self.next_look:
             return False
         grown = max(rows, self.stored) > LEAST_GROWTH * min(rows, self.stored)
+        self.work = 0
         if change < LEAST_CHANGE:
             # A switch is looked at first: what comes of it says more than another guess.
             if is_tried or (self.looks >= LOOKS and not grown):
@@ -71,6 +78,10 @@ class Learned:
             return True
         self.shares, self.stored, self.looks, self.switches = shares, rows, 1, 0
         return True
+
+    def pays_a_look(self, patterns: int) -> bool:
+        """Tell whether so much was done since the last look that another one is little beside it."""
+        return not self.looks or self.work * THINKING >= LOOK * patterns
 
     def look_later(self, period: int) -> None:
         """Wait for some periods of searches, after a look that led to nothing."""

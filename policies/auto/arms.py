@@ -6,14 +6,14 @@ tag on whose lane it is, so that every step can be charged to its lane, and told
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.classes.classifier import Features, Look
-from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.divider import Attribute, Buckets, ValueNumbers
 from eddy.contracts import Classes, Leg, Observation, Policy, Task
 from eddy.errors import EngineError, QueryError, clip, quote
 from eddy.observe.statistics import Statistic
@@ -25,6 +25,13 @@ LONGEST_PLAN = 500
 """Characters of a plan that cannot be read: positions may be thousands."""
 
 
+class Standard(NamedTuple):
+    """What the rows of a leg would have cost if all streams went in the written order."""
+
+    bill: Bill
+    trail: Trail
+
+
 class Lane(NamedTuple):
     """Whose rows a leg has: what they cost, and the arm that planned it, with the leg as it was planned."""
 
@@ -33,6 +40,13 @@ class Lane(NamedTuple):
     alone: bool
     arm: Arm | None = None
     leg: Leg | None = None
+    standard: Standard | None = None
+
+    def call(self, price: float) -> None:
+        """Charge a call, which costs the same in any order."""
+        self.bill.call(price)
+        if self.standard is not None:
+            self.standard.bill.call(price)
 
 
 @dataclass(frozen=True)
@@ -40,11 +54,20 @@ class SomeAttributes:
     """A look at the attributes that an arm knows, by the numbers that it gives them."""
 
     look: Look
-    numbers: Sequence[int]
+    numbers_of: Sequence[int]
 
     def __call__(self, attributes: Sequence[int] | None = None, rows: Integers | None = None) -> Buckets:
         """The buckets of some rows."""
         return self.look(self._number(attributes), rows)
+
+    def refine(self, attributes: Sequence[int]) -> dict[int, Buckets]:
+        """Tell the values of some attributes apart one by one."""
+        own = {self.numbers_of[attribute]: attribute for attribute in attributes}
+        return {own[number]: buckets for number, buckets in self.look.refine(list(own)).items()}
+
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> ValueNumbers:
+        """The numbers of their values, or their buckets."""
+        return self.look.numbers(self._number(attributes), self._number([*singly]), rows)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions of their buckets."""
@@ -52,15 +75,15 @@ class SomeAttributes:
 
     def _number(self, attributes: Sequence[int] | None) -> Sequence[int]:
         """Give the numbers that some attributes, or all, have in the look."""
-        return self.numbers if attributes is None else [self.numbers[attribute] for attribute in attributes]
+        return self.numbers_of if attributes is None else [self.numbers_of[attribute] for attribute in attributes]
 
     def take(self, rows: Integers) -> SomeAttributes:
         """Some of the rows."""
-        return SomeAttributes(self.look.take(rows), self.numbers)
+        return SomeAttributes(self.look.take(rows), self.numbers_of)
 
     def join(self, others: Sequence[SomeAttributes]) -> SomeAttributes:
         """These rows and those of others."""
-        return SomeAttributes(self.look.join([other.look for other in others]), self.numbers)
+        return SomeAttributes(self.look.join([other.look for other in others]), self.numbers_of)
 
 
 @dataclass(frozen=True)
@@ -74,6 +97,14 @@ class Kept:
         """The buckets of some rows."""
         found = self.buckets if rows is None else self.buckets[rows]
         return found if attributes is None else found[:, list(attributes)]
+
+    def refine(self, attributes: Sequence[int]) -> dict[int, Buckets]:
+        """Nothing: the values are gone."""
+        return {}
+
+    def numbers(self, attributes: Sequence[int], singly: Collection[int], rows: Integers | None = None) -> Buckets:
+        """The buckets of some rows: the values are gone."""
+        return self(attributes, rows)
 
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The editions that the buckets were of."""
@@ -134,9 +165,10 @@ class Arm:
         return Classes([self._numbers[attribute] for attribute in classes.attributes], classes.sizes)
 
     def observe(self, observation: Observation) -> None:
-        """Tell it what happened to its rows."""
-        seen = self._see(observation.buckets)
-        self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
+        """Tell it what happened to its rows, if it listens."""
+        if self.policy.is_listening:
+            seen = self._see(observation.buckets)
+            self.policy.observe(observation if seen is observation.buckets else observation._replace(buckets=seen))
 
     def _see(self, look: Look) -> Look:
         return look if self._numbers is None else SomeAttributes(look, self._numbers)
@@ -166,6 +198,14 @@ def _check_ways(name: str, wanted: Iterable[Attribute], known: Iterable[Attribut
                 f'policy "auto": arms: "{name}" divides {column} by values of its own, and others divide it otherwise; '
                 f"leave {column} out of attributes, or that arm out of arms"
             )
+
+
+def put_on_lane(legs: Sequence[Leg], rows: Integers | None, bill: Bill) -> list[Leg]:
+    """Put legs in the written order on a lane."""
+    bill.standard.rows = bill.rows
+    standard = None if bill.standard is bill else Standard(bill.standard, Trail())
+    tag = Lane(bill, Trail(), alone=True, standard=standard)
+    return [replace(leg, rows=rows, tag=tag) for leg in legs]
 
 
 def comes_back(leg: Leg, task: Task, ready: tuple[Hop, ...]) -> bool:

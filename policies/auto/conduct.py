@@ -10,6 +10,8 @@ from eddy.classes.classifier import Features
 from eddy.contracts import Policy
 from eddy.observe.prices import Prices
 from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.charges import Charges
+from eddy.policies.auto.guard import WholeGuard
 from eddy.policies.auto.ledger import Ledger
 from eddy.policies.shared.account import Account
 
@@ -30,8 +32,8 @@ class Conduct:
     """What the courses of all streams share.
 
     `arms` says of each arm, in the order in which they are tried, whether it tells rows apart. `build` makes an arm for
-    a stream that may spend what is left of its account. `shares_verdicts` says that what one stream's rows are asked
-    spares those of others the question.
+    a stream that may spend what is left of its account. `judged` has the stream of each filter that is asked once about
+    each of its rows: what one stream's rows are asked spares those of others the question.
     """
 
     written: Policy
@@ -45,8 +47,15 @@ class Conduct:
     control: float
     unit: bool
     cells: int
-    shares_verdicts: bool
+    judged: Mapping[str, str]
     ledgers: list[Ledger] = field(default_factory=list)
+    whole: WholeGuard = field(default_factory=WholeGuard)
+
+    def open_ledger(self, stream: str) -> Ledger:
+        """Open a stream's ledger, among those of all streams."""
+        charges = Charges(self.prices, unit=self.unit, stream=stream, judged=self.judged)
+        account = Account(self.regret, pool=self.accounts)
+        return Ledger(account, self.prices, unit=self.unit, pool=self.ledgers, charges=charges)
 
     def would_mix(self, champion: str, challenger: str) -> bool:
         """Whether tuples of both would come back to be planned for, and nobody could tell whose they are."""

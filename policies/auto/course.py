@@ -15,25 +15,15 @@ from dataclasses import replace
 
 from eddy.contracts import Leg, Observation, Statistics, Task
 from eddy.observe.insight import Decision
-from eddy.policies.auto.arms import Arm, Lane, comes_back, tell_arms
+from eddy.policies.auto.arms import Arm, Lane, comes_back, put_on_lane, tell_arms
 from eddy.policies.auto.conduct import Challenge, Conduct
 from eddy.policies.auto.deal import MOST_STARVED, Dealer
-from eddy.policies.auto.duel import OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
+from eddy.policies.auto.duel import CHANGED_SHARE, OPEN, WARM_ROUNDS, WON, YOUNG_ROUNDS, Bill, Duel, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.idle import IdleRows
-from eddy.policies.auto.ledger import (
-    CHALLENGER,
-    CHAMPION,
-    CHANGED_SHARE,
-    CONTROL,
-    FIRST_LOOK,
-    LATEST_LOOK,
-    SAMPLE,
-    Ledger,
-)
+from eddy.policies.auto.ledger import CHALLENGER, CHAMPION, CONTROL, FIRST_LOOK, LATEST_LOOK, SAMPLE
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.sample import TriedRows
-from eddy.policies.shared.account import Account
 from eddy.policies.shared.call_counts import SAMPLE as SAMPLED
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -50,8 +40,7 @@ class Course:
         self.stream = stream
         self._attributes = len(conduct.features.of(stream))
         self.conduct = conduct
-        account = Account(conduct.regret, pool=conduct.accounts)
-        self.ledger = Ledger(account, conduct.prices, unit=conduct.unit, pool=conduct.ledgers)
+        self.ledger = conduct.open_ledger(stream)
         self.dealer = Dealer(self.ledger, conduct.control)
         self.champion: Arm | None = None
         self.challenger: Arm | None = None
@@ -147,14 +136,15 @@ class Course:
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
         """Ask for the legs of a lane."""
-        bill = self._bills.setdefault(lane, Bill())
+        arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
+        if lane not in self._bills:
+            self._bills[lane] = Bill(Bill() if arm is None and self.ledger.charges.arrears.judges else None)
+        bill = self._bills[lane]
         count = task.rows if rows is None else len(rows)
         if not task.lineage.done:
             bill.rows += count
-        arm = {CHAMPION: self.champion, CHALLENGER: self.challenger}.get(lane)
         if arm is None:
-            tag = Lane(bill, Trail(), alone=True)
-            return [replace(leg, rows=rows, tag=tag) for leg in self._plan_written(task, ready)]
+            return put_on_lane(self._plan_written(task, ready), rows, bill)
         if lane == CHALLENGER and self.champion is None and self.duel is not None and not self.duel.rounds:
             # Its first order is to be the one that made it a challenger.
             task = replace(task, statistics=self.idle.see(task.statistics))
@@ -174,7 +164,7 @@ class Course:
             self.guard.glimpse(observation.statistics, unit=self.ledger.unit)
             return
         started, leg = self.conduct.clock(), observation.legs[0]
-        self.ledger.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
+        self.ledger.charges.charge(observation, is_mixed=len(self._bills) > 1 and not leg.exhaustive)
         self.ledger.bookkeeping += self.conduct.measure(started)
         counted = self.conduct.clock()
         if leg.exhaustive and isinstance(leg.tag, Lane) and leg.tag.arm is None and self.sample is not None:
@@ -247,6 +237,7 @@ class Course:
         if self.ledger.has_changed:
             # What is known is of another stream. A duel is decided by the round that shows the change, or begins anew.
             self.prospect.begin_anew(self.rows)
+            self.ledger.forget_arrears()
             self.guard.forget()
             if self.duel is not None:
                 self.duel.forget()
@@ -255,9 +246,9 @@ class Course:
             self._end_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
             self._judge_duel(self.duel, self.challenger)
-        extra, written = self.ledger.extra(self.champion), self.ledger.written
+        extra, written = self.ledger.extra(self.champion), self.ledger.beside
         if self.champion is not None and self.guard.fails(extra, written, is_asked=is_asked):
-            self._demote(self.champion)
+            self._demote(self.champion, self.guard.tell(extra, max(written.mean, INSTANT)))
 
     def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
@@ -298,11 +289,15 @@ class Course:
             self.prospect.postpone(self.champion.name, self.rows)
         self.prospect.waits.pop(arm.name, None)
         self.champion, self.guard, self.prospect.patience = arm, ArmGuard(turns=duel.turns), 0
-        self.guard.arm.sums = list(duel.challenger.sums)
+        self.guard.arm.sums, self.guard.seen = list(duel.challenger.sums), duel.challenger.cases
 
-    def _demote(self, arm: Arm) -> None:
+    def give_up(self) -> None:
+        """Go back to the written order for the sake of all streams."""
+        if self.champion is not None:
+            self._demote(self.champion, "has others ask more than all streams save")
+
+    def _demote(self, arm: Arm, told: str) -> None:
         """Go back to the written order."""
-        told = self.guard.tell(self.ledger.extra(arm), max(self.ledger.in_order, INSTANT))
         wait = self.prospect.postpone(arm.name, self.rows)
         self.decide(f"{arm.name} {told}; that order goes on, and it is tried again after {wait:,} rows")
         self.champion = self.duel = self.challenger = self.prospect.found = None
@@ -325,6 +320,7 @@ class Course:
         changed = self.ledger.settle_idle(self._route, fresh, self._attributes, self.conduct.cells)
         if changed > CHANGED_SHARE:
             self.prospect.begin_anew(self.rows)
+            self.ledger.forget_arrears()
         if self.independent:
             self.prospect.glance(self._route, fresh)
         if len(self.ready) > 1 or not self.independent:
@@ -333,6 +329,8 @@ class Course:
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
         self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
         self.ledger.pay_thinking("learning", self.conduct.measure(started))
+        # Where rows are cheap it is looking itself that costs: the next look waits until this one is paid for.
+        self.look = max(self.look, min(self.prospect.count_owing_rows() - self.rows, most))
 
     def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""
@@ -354,7 +352,7 @@ class Course:
         else:
             if is_time:
                 self._consider_sample()
-        if not self.conduct.shares_verdicts:
+        if not self.conduct.judged:
             self.challenge()
 
     def _consider_sample(self) -> None:

@@ -52,6 +52,13 @@ WARM_ROUNDS = 2
 YOUNG_ROUNDS = 4
 """Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
 
+ROWS_OF_A_ROUND = 100
+"""Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
+
+CHANGED_SHARE, SURELY_CHANGED = 0.15, 4.0
+"""The share by which the cost of rows must change for older ones to say nothing of it, and the standard errors that it
+must change by: each round is held against those before."""
+
 OPEN, WON, LOST = "open", "won", "lost"
 
 
@@ -68,9 +75,11 @@ class Trail:
 class Bill:
     """What the rows of a lane cost in a round: for all, squared and summed, and for calls."""
 
-    __slots__ = ("calls", "rows", "seconds", "squares", "thinking")
+    __slots__ = ("calls", "rows", "seconds", "squares", "standard", "thinking")
 
-    def __init__(self) -> None:
+    def __init__(self, standard: Bill | None = None) -> None:
+        # What the same rows would have cost if all streams went in the written order.
+        self.standard = self if standard is None else standard
         self.rows = 0
         self.seconds = 0.0
         self.squares = 0.0
@@ -116,8 +125,13 @@ class Cost:
 
     def add(self, cases: float, total: float, squares: float) -> None:
         """Count some cases."""
+        self.fade(cases)
+        self.sums = [old + new for old, new in zip(self.sums, (cases, total, squares), strict=True)]
+
+    def fade(self, cases: float) -> None:
+        """Let some cases pass, of which nobody has counted what they cost or will count it next."""
         kept = 0.5 ** (cases / self.half_life)
-        self.sums = [old * kept + new for old, new in zip(self.sums, (cases, total, squares), strict=True)]
+        self.sums = [old * kept for old in self.sums]
 
     @property
     def cases(self) -> float:
@@ -139,6 +153,14 @@ class Cost:
         """The standard deviation of a case."""
         cases, total, squares = self.sums
         return math.sqrt(max(squares / cases - (total / cases) ** 2, 0.0)) if cases else 0.0
+
+
+def has_changed(newest: Cost, before: Cost) -> bool:
+    """Tell whether the rows of a round surely cost something else than those before."""
+    if min(newest.cases, before.cases) < ROWS_OF_A_ROUND:
+        return False
+    off, error = abs(newest.mean - before.mean), math.hypot(newest.error, before.error)
+    return off > max(SURELY_CHANGED * error, CHANGED_SHARE * before.mean)
 
 
 @dataclass

@@ -1,4 +1,9 @@
-"""The guard of an arm that is in charge, which has to stay cheaper than the written order."""
+"""Guards of arms that are in charge: each has to stay cheaper than the written order, and so have all of them together.
+
+An arm is held against the written order beside the arms of the other streams. So each may be better than going back
+alone, and all be worse together than if all went back: rows in the written order ask what the arms of others have left.
+The accounts of all streams tell, as each question is paid for once in them, and the standard has none too many.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eddy.contracts import Statistic
-from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost
+from eddy.policies.auto.duel import HALF_LIFE_TURNS, SURE, TOO_DEAR, Cost, has_changed
+from eddy.policies.shared.account import Account
 
 UNUSUAL_SHARE = 0.25
 """The share by which a round's cost must be off for the written order to be asked at once."""
@@ -22,6 +28,9 @@ LARGE_ROUND = 8_000
 QUIET_AFTER_ROWS, QUIET_AFTER_TURNS = 2_000, 4
 """Cases of an arm before it gets rounds in which nobody counts what it costs."""
 
+LEAST_ROUNDS = 8.0
+"""Rounds before anything is said of all streams together: some have a control, or settle what several have cost."""
+
 LEAST_CASES, LEAST_TURNS = 50, 2
 """Cases of each side before anything is said: rows, or rounds."""
 
@@ -33,6 +42,8 @@ class ArmGuard:
     turns: bool
     arm: Cost = field(default_factory=Cost)
     last: Cost = field(default_factory=Cost)
+    # Cases that were counted; of those that `arm` remembers older ones fade, also while nobody counts.
+    seen: float = 0.0
     # What the steps of a quiet round have taken so far, and whether the last one took far more than is usual.
     glimpsed: float = 0.0
     is_alarmed: bool = False
@@ -48,7 +59,7 @@ class ArmGuard:
         """
         if self.is_alarmed or rounds >= QUIET_ROUNDS or (is_due and rows < LARGE_ROUND):
             return False
-        return self.arm.cases >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
+        return self.seen >= (QUIET_AFTER_TURNS if self.turns else QUIET_AFTER_ROWS)
 
     def glimpse(self, statistics: Sequence[Statistic], *, unit: bool) -> None:
         """Take note of a step of a quiet round: what it took by the clock, or its calls where these alone count."""
@@ -62,6 +73,7 @@ class ArmGuard:
         """
         self.is_alarmed = self.glimpsed > TOO_DEAR * (self.arm.mean * rows + calls)
         self.glimpsed = 0.0
+        self.arm.fade(1 if self.turns else rows)
 
     def count(self, cases: Sequence[float]) -> bool:
         """Count the cases of a round: how many, what they cost, and the squares of that.
@@ -73,12 +85,16 @@ class ArmGuard:
         usual, self.is_alarmed = self.arm.mean, False
         self.last = Cost()
         self.last.add(*cases)
+        if not self.turns and has_changed(self.last, self.arm):
+            # Windows fill up, or the stream has changed.
+            self.arm.sums = [0.0, 0.0, 0.0]
         self.arm.add(*cases)
+        self.seen += cases[0]
         return bool(usual) and abs(self.last.mean - usual) > UNUSUAL_SHARE * usual
 
     def forget(self) -> None:
         """Forget all rounds but the last: the written order costs something else since then."""
-        self.arm.sums = list(self.last.sums)
+        self.arm.sums, self.seen = list(self.last.sums), self.last.cases
 
     def saves(self, overhead: float, written: Cost) -> tuple[float, float]:
         """What a case saves by the arm, and the standard error of that."""
@@ -106,7 +122,8 @@ class ArmGuard:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        return {"turns": self.turns, "arm": self.arm.sums, "last": self.last.sums, "alarmed": self.is_alarmed}
+        sums = {"arm": self.arm.sums, "last": self.last.sums}
+        return {"turns": self.turns, **sums, "alarmed": self.is_alarmed, "seen": self.seen}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> ArmGuard:
@@ -114,4 +131,47 @@ class ArmGuard:
         guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
         guard.is_alarmed = bool(state.get("alarmed", False))
+        guard.seen = float(state.get("seen", guard.arm.cases))
         return guard
+
+
+class WholeGuard:
+    """What all streams save in a round, while arms are in charge.
+
+    >>> guard, account = WholeGuard(), Account(0.02)
+    >>> for spent in (1.2, 1.1, 1.3) * 4:
+    ...     account.pay_rows(written=1.0, spent=spent); guard.count([account])
+    >>> guard.fails
+    True
+    """
+
+    def __init__(self) -> None:
+        self._saved = Cost(HALF_LIFE_TURNS)
+        self._before = 0.0
+
+    def forget(self, accounts: Sequence[Account]) -> None:
+        """Forget everything: nobody is in charge."""
+        self._saved.sums, self._before = [0.0, 0.0, 0.0], _sum_up(accounts)
+
+    def count(self, accounts: Sequence[Account]) -> None:
+        """Count what all accounts have saved in a round."""
+        saved, self._before = _sum_up(accounts) - self._before, _sum_up(accounts)
+        self._saved.add(1.0, saved, saved * saved)
+
+    @property
+    def fails(self) -> bool:
+        """Whether arms surely lose more on all streams together than they save."""
+        return self._saved.cases >= LEAST_ROUNDS and self._saved.mean < -SURE * self._saved.error
+
+    def snapshot(self) -> list[float]:
+        """Plain values."""
+        return [*self._saved.sums, self._before]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a snapshot."""
+        *self._saved.sums, self._before = map(float, state)
+
+
+def _sum_up(accounts: Sequence[Account]) -> float:
+    """Sum up what was saved, less what must be spent for it: the control, and thinking."""
+    return float(sum(one.saved - one.optional["control"] - one.optional["learning"] for one in accounts))

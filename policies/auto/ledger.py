@@ -6,18 +6,27 @@ clock. Where only calls count (`costs = "unit"`), a call costs 1, and nothing el
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from eddy.contracts import Observation, Statistics
-from eddy.observe.prices import ALONE, SHARED, Fit, Price, Prices
-from eddy.policies.auto.arms import Arm, Lane
-from eddy.policies.auto.duel import HALF_LIFE_ROWS, HALF_LIFE_TURNS, Bill, Cost
+from eddy.contracts import Statistics
+from eddy.observe.prices import ALONE, SHARED, Fit, Prices
+from eddy.policies.auto.arms import Arm
+from eddy.policies.auto.charges import Charges
+from eddy.policies.auto.duel import (
+    CHANGED_SHARE,
+    HALF_LIFE_ROWS,
+    HALF_LIFE_TURNS,
+    ROWS_OF_A_ROUND,
+    Bill,
+    Cost,
+    has_changed,
+)
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
+from eddy.policies.auto.thinking import Thinking
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -46,106 +55,52 @@ ROUNDS_AHEAD = 8
 FIRST_LOOK, LATEST_LOOK = 500, 40_000
 """Rows between two looks at an idle stream: at first soon, later seldom, since each look takes some steps in Python."""
 
-ROWS_OF_A_ROUND = 100
-"""Rows of one lane in a round that say what rows of this round cost by it; fewer, and what is usual says it better."""
-
-CHANGED_SHARE, SURELY_CHANGED = 0.15, 4.0
-"""The share by which the written order's cost must change for an old sample to be worth nothing, and the standard
-errors that it must change by: each round is held against those before."""
-
 NEWEST_WEIGHT = 0.2
 """The weight of the newest round in what is usual."""
 
 CHAMPION, CHALLENGER, CONTROL, SAMPLE = "champion", "challenger", "control", "sample"
 """The lanes: of who is in charge, of who is in a duel with it, of the written order, and of a sample."""
 
-FREE = Price(0.0, 0.0, 1.0)
-"""The price of steps where only calls count."""
-
-NUMBERS = ("calls", "usual", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
-
-
-class Thinking:
-    """What an arm's planning and learning take by the clock, and its calls of operators in a round.
-
-    `waking` are the seconds from when it is built until it has learned for the first time.
-    """
-
-    def __init__(self) -> None:
-        self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
-        self.waking = 0.0
-
-    def seconds(self, rows: float) -> float:
-        """Seconds of a round with so many rows, besides those of calls."""
-        return self.planning.price.seconds(rows) + self.learning.price.seconds(rows)
-
-    def snapshot(self) -> list[Any]:
-        """Plain values."""
-        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking]
-
-    @staticmethod
-    def restore(state: Sequence[Any]) -> Thinking:
-        """From a snapshot."""
-        thinking = Thinking()
-        thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
-        thinking.calls, thinking.waking = float(state[2]), float(state[3])
-        return thinking
+NUMBERS = ("calls", "usual", "counted", "idle_rows", "idle_rounds", "quiet_rows", "quiet_rounds", "row", "row_calls")
 
 
 class Ledger:
     """What a stream's rows cost.
 
     `turns` says whether whole rounds are compared: then a case is a round, and its cost is that of a row in it, calls
-    included. Otherwise a case is a row, and calls count by the round.
+    included. Otherwise a case is a row, and calls count by the round. `written` is the standard, what cases cost if all
+    streams go in the written order; `beside` is what they do cost in that order beside the arms of others.
     """
 
-    def __init__(self, account: Account, prices: Prices, *, unit: bool, pool: list[Ledger] | None = None) -> None:
+    def __init__(
+        self,
+        account: Account,
+        prices: Prices,
+        *,
+        unit: bool,
+        pool: list[Ledger] | None = None,
+        charges: Charges | None = None,
+    ) -> None:
         self.account = account
         self.prices = prices
         self.unit = unit
         # Those of all streams: what an arm has shown on one of them is what is known of it on the others.
         self._others = [] if pool is None else pool
         self._others.append(self)
+        self.charges = charges or Charges(prices, unit=unit, stream="", judged={})
         self.turns = False
         self.written = Cost()
+        self.beside = Cost() if self.charges.arrears.judges else self.written
         # Whether the last round has shown that the written order costs something else by now.
         self.has_changed = False
-        self.calls = 0.0
-        self.usual = 0.0
+        self.calls = self.usual = 0.0
         self.thinking: dict[str, Thinking] = {}
         self.screening = Fit()
-        self.mixing = self.bookkeeping = 0.0
-        self._found_prices: dict[Hop, Price] = {}
-        # Rows and rounds in which an arm was in charge and nobody counted.
-        self.quiet_rows, self.quiet_rounds = 0, 0
+        self.bookkeeping = 0.0
+        # Rows and rounds in which an arm was in charge and nobody counted, and what a row cost when somebody last did.
+        self.quiet_rows, self.quiet_rounds, self.counted = 0, 0, 0.0
         # An idle stream is settled now and then: rows and rounds since, and what a row and a round's calls cost then.
-        self.idle_rows, self.idle_rounds = 0, 0
-        self.row, self.row_calls = 0.0, 0.0
-
-    def charge(self, observation: Observation, *, is_mixed: bool = False) -> None:
-        """Charge a step to the lanes of its legs; `is_mixed` says that several lanes take it together."""
-        if is_mixed:
-            self._note_mixing(sum(observation.rows))
-        for hop, statistic in zip(observation.hops, observation.statistics, strict=True):
-            price = self._find_price(hop)
-            row = 1.0 if self.unit else price.unit * self.prices.work(hop, statistic) / max(statistic.rows_in, 1)
-            called: set[int] = set()
-            for leg, count in zip(observation.legs, observation.rows, strict=True):
-                lane = leg.tag
-                if not isinstance(lane, Lane):
-                    continue
-                own = self._find_price(ALONE if lane.alone else SHARED)
-                lane.bill.pay(lane.trail, count, row + own.unit)
-                if id(lane.bill) not in called:
-                    called.add(id(lane.bill))
-                    lane.bill.call(price.step + own.step)
-
-    def _find_price(self, hop: Hop) -> Price:
-        """Find a hop's price: one for the whole round, so that all lanes have the same."""
-        found = self._found_prices.get(hop)
-        if found is None:
-            found = self._found_prices[hop] = FREE if self.unit else self.prices[hop]
-        return found
+        self.idle_rows, self.idle_rounds, self.row, self.row_calls = 0, 0, 0.0, 0.0
 
     def choose_turns(self, row: float, hops: int) -> None:
         """Choose between rows of the same rounds and rounds in turns, where a row costs so much."""
@@ -153,7 +108,8 @@ class Ledger:
         is_dear = mixing > MIXING_SHARE * row if mixing else row < CHEAP_ROW
         turns = is_dear and not self.unit
         if turns != self.turns:
-            self.turns, self.written = turns, Cost()
+            self.turns = turns
+            self.forget_written()
 
     def think(self, arm: Arm) -> Thinking:
         """What is known of an arm's thinking."""
@@ -163,11 +119,15 @@ class Ledger:
         """What a row costs at each operator, the router's own work included."""
         if self.unit:
             return [1.0] * len(hops)
-        return [max(self.prices[hop].row + self.prices[ALONE].row, INSTANT) for hop in hops]
+        own, prices = self.prices[ALONE].row, {hop: self.prices[hop] for hop in hops}
+        asked = (self.charges.arrears.find_work(hop, prices[hop].load) for hop in hops)
+        return [max(prices[hop].unit * work + own, INSTANT) for hop, work in zip(hops, asked, strict=True)]
 
     def current(self, champion: Arm | None, guard: ArmGuard) -> float:
         """What a case costs as it is routed now."""
-        return guard.arm.mean if champion is not None and guard.arm.cases else self.in_order
+        if champion is not None and guard.arm.cases:
+            return guard.arm.mean
+        return self.beside.mean if self.beside.cases else self.row
 
     @property
     def in_order(self) -> float:
@@ -188,7 +148,8 @@ class Ledger:
         if arm is None or self.unit or not self.usual:
             return 0.0
         thinking = self.think(arm)
-        return (thinking.seconds(self.usual) + (0.0 if self.turns else thinking.calls - self.calls)) / self.usual
+        calls = 0.0 if self.turns else thinking.calls - self.calls
+        return (thinking.seconds(self.usual) + calls) / self.usual + thinking.arrears.mean
 
     def arm_price(self, name: str, *, tells_classes: bool = True) -> float:
         """What a round takes with an arm besides its rows: planning, learning, and calls for more legs.
@@ -235,11 +196,6 @@ class Ledger:
         """Note the rows of a round."""
         self.usual = _follow(self.usual, rows)
 
-    def _note_mixing(self, rows: int) -> None:
-        """Note that the router has more to do for a step of several lanes than for one."""
-        if not self.unit and self.prices[SHARED].step:
-            self.mixing += max(self.prices[SHARED].seconds(rows) - self.prices[ALONE].seconds(rows), 0.0)
-
     def is_time_to_look(self, look: int) -> bool:
         """Tell whether an idle stream is to be looked at: after so many rows, and not each of few large rounds."""
         return self.idle_rows >= look and self.idle_rounds >= look // FIRST_LOOK
@@ -272,8 +228,9 @@ class Ledger:
         known = row + (calls / self.usual if self.turns else 0.0)
         if abs(known - self.written.mean) > CHANGED_SHARE * self.written.mean:
             # What was compared long ago says nothing of rows as they are now.
-            self.written = Cost()
-        self.account.pay_rows(self.unsettled, self.unsettled)
+            self.forget_written()
+        self.account.pay_rows(self.unsettled, self.unsettled + self.charges.arrears.settle_idle())
+        self.charges.end_round()
         self.idle_rows = self.idle_rounds = 0
         return abs(row - former) / former if former else 0.0
 
@@ -296,41 +253,83 @@ class Ledger:
         #     champion  |-----------------|  saved         what they cost by the champion
         #     tried     |--------------------|             what a challenger's, the control's, the sample's do cost
         #                                  ^^ spent besides
-        usually, calls = self.current(champion, guard), 0.0 if self.turns else self.calls
-        now = self._find_now(bills.get(CHAMPION), usually)
-        # Nothing was saved where nobody is in charge.
-        written, usual = (self.in_order if champion is not None else now) * rows + calls, now * rows + calls
+        calls = 0.0 if self.turns else self.calls
+        now = self._find_now(bills.get(CHAMPION), self.current(champion, guard))
+        # Nothing was saved where nobody is in charge, unless by the arms of others.
+        standard = None if champion is not None or in_order is None else in_order.standard
+        written, usual = self._find_now(standard, self.in_order) * rows + calls, now * rows + calls
+        self.account.pay_rows(written, usual + self._pay_lanes(bills, now, calls, champion, challenger))
+        self._settle_arrears(bills, champion, challenger)
+        if champion is not None and self.quiet_rounds:
+            self._settle_quiet(champion, (self.counted + now) / 2)
+        self.counted = now
+
+    def _pay_lanes(
+        self, bills: Mapping[str, Bill], now: float, calls: float, champion: Arm | None, challenger: Arm | None
+    ) -> float:
+        """Write down what was spent besides; gives what the champion's own rows cost more than is usual."""
+        more = 0.0
         for name, bill in bills.items():
             expected = now * bill.rows
             if name == CHAMPION and champion is not None:
-                usual += bill.total - expected - calls
+                more += bill.total - expected - calls
                 self.account.pay("learning", self._count_thinking(bill, champion))
             elif name == CHALLENGER and challenger is not None:
                 self.account.pay("duels", bill.total - expected + self._count_thinking(bill, challenger))
             elif name in (SAMPLE, CONTROL):
                 self.account.pay("sampling" if name == SAMPLE else "control", bill.total - expected)
         kind = "sampling" if SAMPLE in bills else "duels" if CHALLENGER in bills else "control"
-        self.account.pay(kind, self.mixing)
+        self.account.pay(kind, self.charges.end_round())
         self.pay_thinking("learning", self.bookkeeping)
-        self.mixing = self.bookkeeping = 0.0
-        self._found_prices = {}
-        self.account.pay_rows(written, usual)
-        if champion is not None and self.quiet_rounds:
-            self._settle_quiet(champion, usually)
+        self.bookkeeping = 0.0
+        return more
+
+    def _settle_arrears(self, bills: Mapping[str, Bill], champion: Arm | None, challenger: Arm | None) -> None:
+        """Write down what rows of other streams have asked that the arms have left to them."""
+        asked, spared = self.charges.arrears.settle()
+        self.account.pay_rows(0.0, -spared)
+        rows = {
+            arm.name: (bills[lane].rows if lane in bills else 0) + (self.quiet_rows if arm is champion else 0)
+            for lane, arm in ((CHAMPION, champion), (CHALLENGER, challenger))
+            if arm is not None
+        }
+        for name, count in rows.items():
+            # Nobody knows whose rows were asked about, so each is as likely.
+            share = count / sum(rows.values()) if any(rows.values()) else 1 / len(rows)
+            owed = share * max(asked - spared, 0.0)
+            self.thinking.setdefault(name, Thinking()).arrears.add(count, owed, 0.0)
+
+    def forget_arrears(self) -> None:
+        """Forget what arms have left to others: the stream has changed."""
+        for thinking in self.thinking.values():
+            thinking.arrears = Cost()
 
     def _note_written(self, bill: Bill) -> None:
         """Note what rows in the written order have cost; what they cost before a change says nothing of them."""
         self.written.half_life = HALF_LIFE_TURNS if self.turns else HALF_LIFE_ROWS
         newest = Cost()
-        newest.add(*self.cases(bill))
-        if not self.turns and min(newest.cases, self.written.cases) >= ROWS_OF_A_ROUND:
-            off, error = abs(newest.mean - self.written.mean), math.hypot(newest.error, self.written.error)
-            self.has_changed = off > max(SURELY_CHANGED * error, CHANGED_SHARE * self.written.mean)
+        newest.add(*self.cases(bill.standard))
+        self.has_changed = not self.turns and has_changed(newest, self.written)
         if self.has_changed:
-            self.written.sums = newest.sums
-        else:
-            self.written.add(*self.cases(bill))
+            self.forget_written()
+        self.written.add(*self.cases(bill.standard))
+        if self.beside is not self.written:
+            self._note_beside(bill)
         self.calls = _follow(self.calls, bill.calls)
+
+    def _note_beside(self, bill: Bill) -> None:
+        """Note what rows in the written order cost beside the arms of others, which change it at any time."""
+        newest = Cost()
+        newest.add(*self.cases(bill))
+        if not self.turns and has_changed(newest, self.beside):
+            self.beside.sums = [0.0, 0.0, 0.0]
+        self.beside.half_life = self.written.half_life
+        self.beside.add(*self.cases(bill))
+
+    def forget_written(self) -> None:
+        """Forget what rows in the written order have cost."""
+        for cost in (self.written, self.beside):
+            cost.sums = [0.0, 0.0, 0.0]
 
     def _find_now(self, bill: Bill | None, usually: float) -> float:
         """Find what a row costs as it is routed now: by the round's own rows, if the others may be of another time."""
@@ -375,8 +374,10 @@ class Ledger:
         return {
             "turns": self.turns,
             "written": self.written.sums,
+            "beside": self.beside.sums,
             "thinking": {name: thinking.snapshot() for name, thinking in self.thinking.items()},
             "screening": self.screening.snapshot(),
+            "arrears": self.charges.arrears.snapshot(),
             **{name: getattr(self, name) for name in NUMBERS},
         }
 
@@ -384,11 +385,14 @@ class Ledger:
         """Go on from a snapshot."""
         self.account.restore(account)
         self.turns = bool(state["turns"])
-        self.written.sums = [float(value) for value in state["written"]]
+        self.written.sums = list(map(float, state["written"]))
+        self.beside.sums = list(map(float, state.get("beside", state["written"])))
         self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
         self.screening = Fit.restore(state["screening"])
+        if "arrears" in state:
+            self.charges.arrears.restore(state["arrears"])
         for name in NUMBERS:
-            setattr(self, name, state[name])
+            setattr(self, name, state.get(name, 0.0))
 
 
 def _follow(usual: float, newest: float) -> float:

@@ -82,7 +82,7 @@ class Auto(Policy):
             control=control,
             unit=costs == "unit",
             cells=setting.cells,
-            shares_verdicts=0 < len(setting.prices.probes) < len(setting.operators),
+            judged=setting.judged,
             features=self.features,
         )
         self._alone = len(setting.operators) < 2 or not features
@@ -107,11 +107,26 @@ class Auto(Policy):
         return legs
 
     def observe(self, observation: Observation) -> None:
-        """Charge the step; while all streams are idle, nobody asks what it cost."""
-        if self._is_active:
-            course = self._courses[observation.origin]
-            if not course.is_idle:
-                course.observe(observation)
+        """Charge the step; of a stream that is idle nobody asks what it cost."""
+        course = self._courses[observation.origin]
+        if not course.is_idle:
+            course.observe(observation)
+        if self._conduct.judged:
+            self._note_questions(course, observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether some stream is not idle: then what idle ones ask about its rows counts too."""
+        return self._is_active
+
+    def _note_questions(self, asking: Course, observation: Observation) -> None:
+        """Note what a step has asked about rows of other streams, and what idle rows need not ask."""
+        judged = self._conduct.judged
+        owners = {judged[hop.operator] for hop in observation.hops if hop.operator in judged}
+        for owner in (owners & self._courses.keys()) - {asking.stream}:
+            self._courses[owner].ledger.charges.arrears.note_asked(observation, by=asking.champion)
+        if asking.is_idle and owners:
+            asking.ledger.charges.arrears.note_idle(observation)
 
     def learn(self) -> None:
         """End a round on every stream."""
@@ -119,10 +134,22 @@ class Auto(Policy):
         self._is_active = False
         for course in courses:
             course.learn()
-        if self._conduct.shares_verdicts:
+        if self._conduct.judged:
+            self._guard_all()
             self._let_one_challenge()
-        for course in courses:
-            self._is_active = self._is_active or not course.is_idle
+        self._is_active = any(not course.is_idle for course in courses)
+
+    def _guard_all(self) -> None:
+        """Let all arms in charge go if they lose more together than they save."""
+        in_charge = [course for course in self._courses.values() if course.champion is not None]
+        if not in_charge:
+            self._conduct.whole.forget(self._conduct.accounts)
+            return
+        self._conduct.whole.count(self._conduct.accounts)
+        if self._conduct.whole.fails:
+            for course in in_charge:
+                course.give_up()
+            self._conduct.whole.forget(self._conduct.accounts)
 
     def _let_one_challenge(self) -> None:
         """Let a duel begin where most is at stake, unless one is under way.
@@ -162,7 +189,7 @@ class Auto(Policy):
 
     def snapshot(self) -> State:
         """Every stream's course, and what its arms have learned."""
-        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}}
+        state: dict[str, Any] = {"made for": self._made_for(), "streams": {}, "whole": self._conduct.whole.snapshot()}
         for number, (stream, course) in enumerate(self._courses.items()):
             state["streams"][stream], arrays = saved.save(course)
             state |= {f"{number} {name}": array for name, array in arrays.items()}
@@ -178,6 +205,8 @@ class Auto(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
+        if "whole" in state and state["made for"] == self._made_for():
+            self._conduct.whole.restore(state["whole"])
         self._is_active = any(not course.is_idle for course in self._courses.values())
 
     def _made_for(self) -> list[Any]:

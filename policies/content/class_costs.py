@@ -16,11 +16,12 @@ from eddy.classes.divider import Buckets
 from eddy.contracts import Hop, Price, Prices
 from eddy.observe.prices import USUAL_STEP
 from eddy.policies.content.profile import AS_GOOD, NO_ATTRIBUTE
-from eddy.policies.shared.share_costs import count_shares, fit_seconds, measure_skill, need_foretold
+from eddy.policies.shared.share_costs import count_shares, fit_seconds, leave_out_pauses, measure_skill, need_foretold
 from eddy.tuples.arrays import Floats
 
-LEAST_ROWS = 32
-"""Rows of a part at least: with fewer, the time of a call as such would be most of what is measured."""
+LEAST_ROWS = 8
+"""Rows of a part at least: the fewer, the more unlike parts are, and the more of them a sample has. With 32 the classes
+of fifty values were not found before the policy gave up."""
 
 STEPS_OF_A_PART = 2.0
 """Calls whose time a part's rows must take at least, so that what a call takes as such does not hide them."""
@@ -36,9 +37,6 @@ PARTS_TO_JUDGE = 12
 
 UNLIKE = 0.15
 """The spread of the parts' times, in parts of their mean, below which all classes are believed to cost the same."""
-
-MOST_ABOVE = 10.0
-"""A part counts as at most so many times the median: beyond, it is a pause of the machine and no class."""
 
 MOST_UNLIKE = 100.0
 """Times that a class may cost the mean, or a part of it: a fit may say nothing at all, or less."""
@@ -127,10 +125,8 @@ class ClassCosts:
 
     def _list_seconds(self) -> Floats:
         """List the seconds of a row in each part."""
-        seconds = np.array([part.seconds for part in self._parts])
-        # A call may take a hundred times as long by accident.
-        clipped: Floats = np.minimum(seconds, MOST_ABOVE * np.median(seconds))
-        return clipped
+        rows = np.array([len(part.buckets) for part in self._parts], np.float64)
+        return leave_out_pauses(np.array([part.seconds for part in self._parts]), rows)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

@@ -6,17 +6,17 @@ lets through by the buckets of that attribute (`RunningSelectivities`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
+from eddy.classes.single_values import MOST_NUMBERS
 from eddy.contracts import Observation
 from eddy.policies.content.class_costs import ClassCosts
 from eddy.policies.content.lifts import LEAST_OPERATORS, MOST_OPERATORS, Fitted, Lifts, StepCounts
-from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
+from eddy.policies.content.profile import NO_ATTRIBUTE, Learning, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
 from eddy.policies.shared.editions import Editions
@@ -51,19 +51,6 @@ MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a round, and no more steps after them: a steady estimate remembers far
 fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
 
-AS_GOOD_AS_ALL = 0.98
-"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Learning:
-    """The parameters of `content` that concern learning."""
-
-    cells: int
-    alpha: float
-    threshold: float
-    sample: int
-
 
 class Knowledge:
     """How much operators drop in each cell of an attribute.
@@ -89,6 +76,8 @@ class Knowledge:
         self.costs: list[ClassCosts] = []
         self._running = RunningSelectivities(how.cells, how.alpha)
         self._lifts = Lifts(how.cells)
+        # Attributes whose values are told apart one by one, and the bucket of each value's number.
+        self._refined: dict[int, Buckets] = {}
         self._steps: list[Observation] = []
         self._kept: dict[Hop, int] = {}
         self._lessons: list[tuple[int, Lesson]] = []
@@ -139,6 +128,34 @@ class Knowledge:
                     self._running.start(number, *profile.bucket_counts())
         return bool(changed)
 
+    @property
+    def attributes(self) -> list[int]:
+        """The attributes that classify some operator."""
+        return sorted({profile.attribute for profile in self.profiles} - {NO_ATTRIBUTE})
+
+    def refine(self, refined: Mapping[int, Buckets]) -> bool:
+        """Tell values of some attributes apart one by one, given the bucket of each number; says if that is new.
+
+        What buckets have seen stays what is known of them, and of their values until these have been seen themselves.
+        """
+        is_new = refined.keys() != self._refined.keys()
+        self._refined = dict(refined)
+        if refined:
+            self._running.widen(MOST_NUMBERS)
+        if is_new:
+            # Where hashed values are unlike, operators seem to depend on each other that do not.
+            self._lifts.forget()
+        return is_new
+
+    @property
+    def refined(self) -> Set[int]:
+        """The attributes whose values are told apart one by one."""
+        return self._refined.keys()
+
+    def find_buckets(self, attribute: int, numbers: ValueNumbers) -> Buckets:
+        """Find the buckets of values, given by their numbers."""
+        return self._refined[attribute].take(numbers) if attribute in self._refined else numbers
+
     def meet(self, ready: Sequence[Hop]) -> None:
         """Take note of operators that rows may go to when they arrive.
 
@@ -159,14 +176,15 @@ class Knowledge:
             self._due -= size * rows
         return due
 
-    def rates(self, hops: Sequence[Hop], columns: Sequence[Buckets | None], rows: int) -> Floats:
+    def rates(self, hops: Sequence[Hop], columns: Sequence[ValueNumbers | None], rows: int) -> Floats:
         """Estimate outputs per input of each row and operator.
 
         A row for each row, a column for each operator. They come from the cell of the classifier's bucket, or from all
         rows where there are no buckets.
         """
         numbers = [self._number(hop) for hop in hops]
-        cells, whole = self._running.rates(), self._running.estimate_whole()
+        refined = {n: self._refined[p.attribute] for n, p in enumerate(self.profiles) if p.attribute in self._refined}
+        cells, whole = self._running.rates(refined), self._running.estimate_whole()
         found = np.empty((len(hops), rows)).T
         for i, (number, buckets) in enumerate(zip(numbers, columns, strict=True)):
             found[:, i] = whole[number] if buckets is None else cells[number].take(buckets)
@@ -237,7 +255,7 @@ class Knowledge:
             self.profiles[number].learn(*lesson)
         self._turn += 1
         changed = list(self._judge())
-        self._lifts.follow(self.profiles)
+        self._lifts.follow(self.profiles if self._refined.keys().isdisjoint(self.attributes) else [])
         used = {cost.attribute for cost in self.costs} | {profile.attribute for profile in self.profiles}
         are_new = [cost.judge(used) for cost in self.costs]
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
@@ -257,14 +275,15 @@ class Knowledge:
                 lots.setdefault(self.profiles[number].attribute, []).append((number, counts, step))
         is_few = LEAST_OPERATORS <= len(self.profiles) <= MOST_OPERATORS
         # Independent operators are looked at now and then, once all is known.
-        are_lifts_due = is_few and (self.haste == 1.0 or self._lifts.is_sure or self._turn % CALM_DIVISOR == 0)
+        is_due = self.haste == 1.0 or self._lifts.is_sure or self._turn % CALM_DIVISOR == 0
+        are_lifts_due = is_few and is_due and not self._refined
         places: list[Integers] = []
         # Every outcome gets its place in the table, operator by bucket, and one sum adds them all: with a sum for each
         # step, rounds of many small steps would spend their time here.
         for attribute, lot in lots.items():
             numbers = np.repeat([number for number, _, _ in lot], [len(counts) for _, counts, _ in lot])
             first, *others = (step.buckets for _, _, step in lot)
-            cells = None if attribute == NO_ATTRIBUTE else first.join(others)((attribute,))[:, 0]
+            cells = None if attribute == NO_ATTRIBUTE else first.join(others).numbers((attribute,), self._refined)[:, 0]
             places.append(self._running.places(numbers, cells))
             if are_lifts_due:
                 told = self._lifts.attribute
@@ -322,7 +341,8 @@ class Knowledge:
             if not profile.notice(self._how.threshold) and profile.sampled < self._count_needed(profile):
                 continue
             used = {other.attribute for other in self.profiles if other is not profile}
-            if profile.judge(self._how.threshold, used):
+            values = self._running.count_values(number) if profile.attribute in self._refined else None
+            if profile.judge(self._how.threshold, used, values):
                 self._running.start(number, *profile.bucket_counts())
                 yield hop
             profile.fade()
@@ -348,6 +368,8 @@ class Knowledge:
             "editions": self._editions.snapshot(),
             "costs": [cost.snapshot() for cost in self.costs],
             "early": sorted(list(hop) for hop in self._early),
+            "cells": self._how.cells,
+            "refined": {str(attribute): buckets.tolist() for attribute, buckets in self._refined.items()},
         }
         plain["lifts"], lifts = self._lifts.snapshot()
         tables = {f"tables {number}": table for number, (_, table) in enumerate(profiles)}
@@ -358,7 +380,7 @@ class Knowledge:
 
         Says whether it could.
         """
-        if arrays["running"].shape[-1] != self._how.cells + 1:
+        if plain.get("cells", arrays["running"].shape[-1] - 1) != self._how.cells:
             return False
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
@@ -368,24 +390,8 @@ class Knowledge:
         for cost, state in zip(self.costs, plain.get("costs", ()), strict=False):
             cost.restore(state)
         self._early = {Hop(*hop) for hop in plain.get("early", ())}
+        refined = plain.get("refined", {})
+        self._refined = {int(attribute): np.array(buckets, np.uint8) for attribute, buckets in refined.items()}
         if "lifts" in plain:
             self._lifts.restore(plain["lifts"], arrays["lifts"])
         return True
-
-
-def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Mark the operators that keep their place for every class.
-
-    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
-    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
-    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
-    it does for a class.
-    """
-    if len(rates) < 2 or rates.max() > 1:
-        return np.zeros(len(rates), np.bool_)
-    average, best = (1 - rates) / costs, 1 / costs
-    others = ~np.eye(len(rates), dtype=np.bool_)
-    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
-    last = best <= np.where(others, average, np.inf).min(axis=1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= AS_GOOD_AS_ALL)
-    return found

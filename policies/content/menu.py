@@ -7,14 +7,14 @@ of them. While all rows take one route nobody looks at their buckets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
-from eddy.contracts import Classes, Leg, Prices, Task
+from eddy.classes.divider import Buckets, ValueNumbers
+from eddy.contracts import Leg, Prices, Task
 from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.lifts import Fitted
 from eddy.policies.content.profile import NO_ATTRIBUTE
@@ -25,7 +25,9 @@ from eddy.policies.shared.orders import (
     choose_orders,
     find_cheapest,
     list_orders,
+    number_cells,
     order_by_merit,
+    split_ways,
 )
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
@@ -68,10 +70,21 @@ class Beliefs:
         """The smaller, the sooner, over all rows."""
         return float(self._known.estimate_whole([hop])[0] - 1) / row_price(hop, self._prices, self._costs)
 
-    def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: Buckets) -> tuple[Floats, Floats]:
+    @property
+    def refined(self) -> Set[int]:
+        """The attributes whose values are told apart one by one."""
+        return self._known.refined
+
+    def find_buckets(self, attributes: Sequence[int], numbers: ValueNumbers) -> Buckets:
+        """Find the buckets of some rows, given the numbers of their values, by which classes are named."""
+        columns = [self._known.find_buckets(a, column) for a, column in zip(attributes, numbers.T, strict=True)]
+        found: Buckets = np.array(columns, np.uint8).T
+        return found
+
+    def estimate(self, hops: Sequence[Hop], used: Sequence[int], buckets: ValueNumbers) -> tuple[Floats, Floats]:
         """Estimate rates and costs, a line for each row of `buckets`.
 
-        They are the buckets of the attributes `used`.
+        They are the buckets of the attributes `used`, or the numbers of their values.
         """
         columns = [self._find_column(hop, used, buckets) for hop in hops]
         rates = self._known.rates(hops, columns, len(buckets))
@@ -80,10 +93,11 @@ class Beliefs:
         for i, hop in enumerate(hops):
             own = self._known.find_costs(hop)
             if own is not None and own.attribute in used:
-                costs[:, i] = own.seconds.take(buckets[:, used.index(own.attribute)])
+                column = buckets[:, used.index(own.attribute)]
+                costs[:, i] = own.seconds.take(self._known.find_buckets(own.attribute, column))
         return rates, costs
 
-    def _find_column(self, hop: Hop, used: Sequence[int], buckets: Buckets) -> Buckets | None:
+    def _find_column(self, hop: Hop, used: Sequence[int], buckets: ValueNumbers) -> ValueNumbers | None:
         attribute = self._known.profile(hop).attribute
         return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
 
@@ -102,7 +116,7 @@ class Menu:
 
     `hops` are those of all routes, and `orders` the routes as places in them. `used` are the attributes that classes go
     by; `choice` has for each cell of a table over them the number of its route, and `saved` what a row of it saves.
-    Where there would be too many cells there is no table.
+    Where there would be too many cells, or values are told apart one by one, there is no table.
     """
 
     ready: Route
@@ -122,39 +136,25 @@ class Menu:
         """Whether all rows take one route."""
         return len(self.orders) == 1
 
-    def choose(self, buckets: Buckets, beliefs: Beliefs) -> tuple[Integers, float]:
+    def choose(self, buckets: ValueNumbers, beliefs: Beliefs) -> tuple[Integers, float]:
         """Choose a route for each row; says what they save in all."""
         if self.choice is None or self.saved is None:
             numbers, saved = find_cheapest(*beliefs.estimate(self.hops, self.used, buckets), self.orders)
             return numbers, float(saved.sum())
-        codes = _number_cells(buckets, beliefs.cells)
+        codes = number_cells(buckets, beliefs.cells)
         counts = np.bincount(codes, minlength=len(self.saved))
         return self.choice.take(codes), float(counts @ self.saved)
 
-    def make_legs(self, numbers: Integers, rows: Integers, buckets: Buckets, cells: int) -> list[Leg]:
+    def make_legs(self, numbers: Integers, rows: Integers, buckets: ValueNumbers, beliefs: Beliefs) -> list[Leg]:
         """Make a leg for each route that some row takes."""
         # Reports name classes by all attributes where there is a table, and by the one that tells most elsewhere.
-        told = self.used if self.choice is not None else self.used[:1]
-        codes = _number_cells(buckets[:, : len(told)], cells)
-        shape = (cells,) * len(told)
-        sizes = np.bincount(numbers * cells ** len(told) + codes, minlength=len(self.orders) * cells ** len(told))
-        sizes = sizes.reshape(len(self.orders), -1)
-        # Numbers of one byte are sorted by counting.
-        ends = sizes.sum(axis=1).cumsum()
-        parts = np.split(rows[np.argsort(numbers.astype(np.uint8), kind="stable")], ends[:-1])
-        legs = []
-        for route, part, counts in zip(self.routes, parts, sizes, strict=True):
-            if len(part):
-                found = np.flatnonzero(counts)
-                named = zip(*(column.tolist() for column in np.unravel_index(found, shape)), strict=True)
-                legs.append(
-                    Leg(
-                        route=route,
-                        rows=part,
-                        classes=Classes(told, [*zip(named, counts[found].tolist(), strict=True)]),
-                    )
-                )
-        return legs
+        told, cells = self.used if self.choice is not None else self.used[:1], beliefs.cells
+        buckets = beliefs.find_buckets(told, buckets[:, : len(told)])
+        routes = self.routes
+        return [
+            Leg(route=routes[number], rows=part, classes=classes)
+            for number, part, classes in split_ways(numbers, rows, told, buckets, cells)
+        ]
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -186,7 +186,8 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
     `known` are all hops that rows of the stream have met.
     """
     used = beliefs.list_attributes(ready if task.independent else known)
-    fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 else None
+    is_refined = not beliefs.refined.isdisjoint(used)
+    fitted = beliefs.fit(ready) if task.independent and len(used) <= 1 and not is_refined else None
     # Classes that lifts do not tell apart yet save more than lifts do.
     if fitted is not None and used == fitted.attributes:
         return _make_fitted_menu(task, ready, beliefs, fitted)
@@ -195,8 +196,8 @@ def make_menu(task: Task, ready: Route, beliefs: Beliefs, known: Sequence[Hop]) 
         return Menu(ready=ready, hops=common, orders=np.arange(len(common))[None])
     # Rows from all over the task stand for all of them.
     some = np.arange(0, task.rows, -(-task.rows // ROWS_WEIGHED))
-    buckets, each = task.buckets(used, some), task.rows / len(some)
-    is_table = beliefs.cells ** len(used) <= MOST_CELLS
+    buckets, each = task.buckets.numbers(used, beliefs.refined, some), task.rows / len(some)
+    is_table = not is_refined and beliefs.cells ** len(used) <= MOST_CELLS
     if is_table:
         buckets, counts = _list_cells(buckets, beliefs.cells)
         rows = apart = counts * each
@@ -252,7 +253,13 @@ def _order_all(rates: Floats, costs: Floats, lifts: Floats, rows: Floats) -> Int
 
 
 def _order_hops(
-    ready: Route, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets, rows: Floats, step: float
+    ready: Route,
+    common: Route,
+    beliefs: Beliefs,
+    used: Sequence[int],
+    examples: ValueNumbers,
+    rows: Floats,
+    step: float,
 ) -> tuple[Route, Integers]:
     """List the orders by merit, where hops may be taken in any."""
     usual = np.array([ready.index(hop) for hop in common])
@@ -261,7 +268,7 @@ def _order_hops(
 
 
 def _grow_routes(
-    task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: Buckets
+    task: Task, common: Route, beliefs: Beliefs, used: Sequence[int], examples: ValueNumbers
 ) -> tuple[Route, Integers]:
     """Grow the routes by merit where some hops wait for others.
 
@@ -290,12 +297,4 @@ def _list_cells(buckets: Buckets, cells: int) -> tuple[Buckets, Floats]:
     """List all cells of a table over some rows' buckets, and count the rows in each."""
     width = buckets.shape[1]
     listed: Buckets = np.indices((cells,) * width, np.uint8).reshape(width, cells**width).T
-    return listed, np.bincount(_number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)
-
-
-def _number_cells(buckets: Buckets, cells: int) -> Integers:
-    """Number the cell of each row in a table over its buckets."""
-    codes: Integers = np.zeros(len(buckets), np.int64)
-    for column in buckets.T:
-        codes = codes * cells + column
-    return codes
+    return listed, np.bincount(number_cells(buckets, cells), minlength=len(listed)).astype(np.float64)

@@ -21,7 +21,7 @@ from eddy.classes.classifier import choose
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
-from eddy.policies.content.knowledge import Learning
+from eddy.policies.content.profile import Learning
 from eddy.policies.content.stream_content import Conduct, StreamContent
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share
@@ -101,8 +101,12 @@ class Content(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Keep what a step did until the round is over."""
-        if not self._is_idle:
-            self._stream(observation.origin).observe(observation)
+        self._stream(observation.origin).observe(observation)
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether there is something to learn."""
+        return not self._is_idle
 
     def learn(self) -> None:
         """Learn from the round that is over."""

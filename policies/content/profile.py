@@ -7,6 +7,7 @@ ratio classifies, once chance does not explain its gain.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,16 @@ rare enough."""
 
 SIGNIFICANT_SOON = 10.0
 """The same for new evidence by itself, which is looked at so often that less would show by chance."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learning:
+    """The parameters of `content` that concern learning."""
+
+    cells: int
+    alpha: float
+    threshold: float
+    sample: int
 
 
 class Profile:
@@ -81,13 +92,17 @@ class Profile:
         self.sampled += len(outcomes)
         self.fresh += len(outcomes)
 
-    def judge(self, threshold: float, used: Collection[int] = ()) -> bool:
+    def judge(self, threshold: float, used: Collection[int] = (), values: tuple[Floats, Floats] | None = None) -> bool:
         """Choose the attribute that tells most, or one in use that tells nearly as much.
 
-        Returns whether it is another one than before.
+        What `values` of the present one have shown, In and Out by value, counts as well where it says more. Returns
+        whether it is another one than before.
         """
         gains = _measure(self._tables)
         gains[self._own] = 0.0
+        if values is not None:
+            seen, out = (counts[None] for counts in values)
+            gains[self.attribute] = max(gains[self.attribute], gain_ratios(seen, np.minimum(out, seen))[0])
         best = float(gains.max(initial=0.0))
         before, self.attribute = self.attribute, NO_ATTRIBUTE
         if best > threshold:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from eddy.classes.divider import Buckets
+from eddy.classes.single_values import FIRST_VALUE
 from eddy.tuples.arrays import Floats, Integers, Numbers
 
 TUPLES_REMEMBERED = 2_000
@@ -22,13 +25,18 @@ SURPRISE = 4.0
 chance, and then nothing is lost but some memory."""
 
 
+NOTHING_REFINED: Mapping[int, Buckets] = {}
+"""Where no values are told apart one by one."""
+
+
 class RunningSelectivities:
     """Running outputs per input, by cell and over all.
 
     The quick estimate is the paper's (section 4.1): each tuple moves it by `1 - alpha`. Twenty tuples' worth of memory
     follow any change, but leave it wavering by a tenth, and so the orders that hang on it. Therefore a steady estimate
     goes beside it, and is used until the two disagree by more than chance allows; then it begins anew from the quick.
-    A row for each operator, a column for each cell; the whole is one more cell, the last.
+    A row for each operator, a column for each cell; the whole is one more cell, the last. Cells are the buckets of the
+    operator's attribute, and behind them the values that are told apart one by one, if there are any.
     """
 
     def __init__(self, cells: int, alpha: float) -> None:
@@ -45,13 +53,24 @@ class RunningSelectivities:
         self._seen = np.vstack((self._seen, np.zeros(self._width)))
         self._out = np.vstack((self._out, np.zeros(self._width)))
 
+    def widen(self, cells: int) -> None:
+        """Make room for so many cells."""
+        more = cells + 1 - self._width
+        if more > 0:
+            self._width += more
+            places = np.append(np.arange(self._width - more - 1), np.full(more + 1, -1))
+            self._quick, self._seen, self._out = (t[:, places] for t in (self._quick, self._seen, self._out))
+            self._quick[:, -more - 1 : -1] = np.nan
+            self._seen[:, -more - 1 : -1] = self._out[:, -more - 1 : -1] = 0.0
+
     def start(self, operator: int, seen: Floats, out: Floats) -> None:
         """Begin an operator's cells with what a sample showed.
 
         Its estimate over all cells goes on.
         """
-        self._seen[operator, :-1], self._out[operator, :-1] = seen, out
-        self._quick[operator, :-1] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
+        self._seen[operator, :-1], self._out[operator, :-1], self._quick[operator, :-1] = 0.0, 0.0, np.nan
+        self._seen[operator, : len(seen)], self._out[operator, : len(seen)] = seen, out
+        self._quick[operator, : len(seen)] = np.divide(out, seen, out=np.full(len(seen), np.nan), where=seen > 0)
 
     def places(self, operators: Integers, cells: Numbers | None) -> Integers:
         """The places of outcomes in the tables, for `add`.
@@ -85,14 +104,24 @@ class RunningSelectivities:
         """
         return (self._out[:, -1] + WEIGHT_OF_WHOLE * UNTRIED_RATE) / (self._seen[:, -1] + WEIGHT_OF_WHOLE)
 
-    def rates(self) -> Floats:
+    def rates(self, buckets: Mapping[int, Buckets] = NOTHING_REFINED) -> Floats:
         """Estimate each cell.
 
-        A cell that has seen little leans on the estimate over all cells.
+        A bucket that has seen little leans on the estimate over all cells, and a value on its bucket, which has seen
+        the value before it was told apart. `buckets` has the bucket of each cell, for operators that values are told
+        apart for.
         """
-        return (self._out[:, :-1] + WEIGHT_OF_WHOLE * self.estimate_whole()[:, None]) / (
-            self._seen[:, :-1] + WEIGHT_OF_WHOLE
-        )
+        found: Floats = self._lean(self._out, self._seen, self.estimate_whole()[:, None])[:, :-1]
+        for operator, own in buckets.items():
+            values = slice(FIRST_VALUE, len(own))
+            seen, out = self._seen[operator, values], self._out[operator, values]
+            found[operator, values] = self._lean(out, seen, found[operator].take(own[values]))
+        return found
+
+    @staticmethod
+    def _lean(out: Floats, seen: Floats, usual: Floats) -> Floats:
+        found: Floats = (out + WEIGHT_OF_WHOLE * usual) / (seen + WEIGHT_OF_WHOLE)
+        return found
 
     def snapshot(self) -> Floats:
         """Quick estimates, tuples seen, and tuples that came out."""
@@ -101,6 +130,7 @@ class RunningSelectivities:
     def restore(self, state: Floats) -> None:
         """Go on from a snapshot."""
         self._quick, self._seen, self._out = state.copy()
+        self._width = state.shape[-1]
 
     def _notice(self, fresh: np.ndarray[Any, np.dtype[np.bool_]]) -> list[int]:
         """Restart steady estimates that the quick ones contradict."""
@@ -113,6 +143,12 @@ class RunningSelectivities:
             return []
         self._seen = np.where(changed, memory, self._seen)
         self._out = np.where(changed, memory * self._quick, self._out)
+        # Of thousands of values some seem to change in every round: they begin anew, and say nothing about the stream.
+        changed[:, FIRST_VALUE:-1] = False
         self.changes += int(changed.sum())
         numbers: list[int] = np.flatnonzero(changed.any(axis=1)).tolist()
         return numbers
+
+    def count_values(self, operator: int) -> tuple[Floats, Floats]:
+        """In and Out of the values of an operator that are told apart one by one."""
+        return self._seen[operator, FIRST_VALUE:-1], self._out[operator, FIRST_VALUE:-1]

@@ -12,14 +12,15 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Prices, Task
 from eddy.policies.content.class_costs import ClassCosts, PricesOfAll, count_parts
-from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
+from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
+from eddy.policies.content.profile import Learning
 from eddy.policies.content.samples import ONWARD, LegSample, Lesson, send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
-from eddy.policies.shared.orders import price_orders, sort_by_merit
+from eddy.policies.shared.orders import mask_settled, price_orders, sort_by_merit
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -94,7 +95,8 @@ class StreamContent:
         return legs
 
     def _route_arrivals(self, task: Task, ready: tuple[Hop, ...]) -> list[Leg]:
-        if self.known.follow(task.buckets.editions()):
+        is_cut = self.known.follow(task.buckets.editions())
+        if self.known.refine(task.buckets.refine(self.known.attributes)) or is_cut:
             self._menu = None
         pupils, share = self._choose_pupils(task, ready)
         if not share:
@@ -134,10 +136,10 @@ class StreamContent:
             self._menu = self._menu if without else menu
         if menu.is_single:
             return [Leg(route=menu.routes[0], rows=rows)]
-        buckets = task.buckets(menu.used, rows)
+        buckets = task.buckets.numbers(menu.used, beliefs.refined, rows)
         numbers, saved = menu.choose(buckets, beliefs)
         self._guard.save(saved)
-        return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs.cells)
+        return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs)
 
     def _beliefs(self, without: Collection[Hop] = ()) -> Beliefs:
         return Beliefs(self.known, self._prices, self._conduct.costs, without)

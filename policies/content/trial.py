@@ -1,7 +1,8 @@
 """A trial of new classifiers beside the old way.
 
 Rows of the same round go both ways. Routes are planned as a whole, so each step knows which way its rows go.
-Everything counts that a way costs: rows by the price of a row, steps by the price of a step, thinking by the clock.
+Everything counts that a way costs: rows by the price of a row, steps by the price of a step, thinking by the clock of
+its thread.
 """
 
 from __future__ import annotations

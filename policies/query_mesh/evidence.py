@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE
 from eddy.observe.statistics import Statistic
 from eddy.policies.query_mesh.finding import agree
 from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
@@ -23,6 +24,10 @@ SMALLEST_LEG, MOST_LEGS = 8, 16
 
 ROWS_OF_UNLIKE, LEGS_OF_UNLIKE = 5, 96
 """Rows of a leg where rows cost unlike and nobody knows why, and such legs in all: they tell fifty values."""
+
+FEWEST_TOLD = 100
+"""Rows of the sample whose values are told apart that say whether operators agree; with fewer they are believed not
+to."""
 
 CALLS_OF_LEGS = 0.25
 """The calls of a leg of the sample may take so much of what its rows take."""
@@ -56,6 +61,27 @@ class Evidence:
         self.by_bucket.forget()
 
     @property
+    def tellers(self) -> tuple[int, ...]:
+        """The attributes that operators go by."""
+        return self.by_bucket.attributes
+
+    def refine(self, refined: Mapping[int, Buckets]) -> None:
+        """Tell values of some attributes apart one by one, given the bucket of each number."""
+        self.is_independent |= refined.keys() != self.refined.keys()
+        self.by_bucket.refine(refined)
+
+    def find_buckets(self, attributes: Sequence[int], numbers: ValueNumbers) -> Buckets:
+        """Find the buckets of some rows, given the numbers of their values."""
+        refined, pairs = self.refined, zip(attributes, numbers.T, strict=True)
+        columns = [refined[a].take(column) if a in refined else column for a, column in pairs]
+        return np.array(columns, np.uint8).T
+
+    @property
+    def refined(self) -> Mapping[int, Buckets]:
+        """The attributes whose values are told apart one by one, and the bucket of each number."""
+        return self.by_bucket.refined
+
+    @property
     def is_timing(self) -> bool:
         """Whether rows cost unlike, and more legs may tell by which attribute, or what a row of each bucket costs."""
         return (self.prices.is_open or self.prices.is_known) and self.tried < LEGS_OF_UNLIKE
@@ -78,7 +104,12 @@ class Evidence:
         return min(legs, MOST_LEGS) if legs >= FEWEST_LEGS or (legs and self.prices.is_known) else 1
 
     def keep(
-        self, hops: Sequence[Hop], statistics: Sequence[Statistic], buckets: Buckets, outcomes: Sequence[Any]
+        self,
+        hops: Sequence[Hop],
+        statistics: Sequence[Statistic],
+        buckets: Buckets,
+        outcomes: Sequence[Any],
+        numbers: ValueNumbers | None = None,
     ) -> None:
         """Keep what became of rows that went to all operators.
 
@@ -90,15 +121,21 @@ class Evidence:
             number = self._operators.index(hop.operator)
             columns[:, number] = counts
             seconds[number] = self._rates.price_own(hop, statistic)
-        self.rows.add(buckets, columns, seconds)
-        self.by_bucket.keep(buckets, columns)
+        self.rows.add(buckets, columns, seconds, numbers)
+        self.by_bucket.keep(buckets if numbers is None else numbers, columns)
 
     def find_tellers(self, rows: int) -> None:
         """Name the attribute that tells most of each operator, by the newest rows; older ones are of another stream."""
         buckets, outcomes = self.rows.newest(rows)
-        self.by_bucket.find(buckets, outcomes, anew=rows < len(self.rows))
-        apart = outcomes - self.by_bucket.predict(buckets, self._rates.shares())
-        self.is_independent = are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
+        numbers = self.rows.number(rows)
+        told = buckets if numbers is None else numbers
+        self.by_bucket.find(buckets, told, outcomes, anew=rows < len(self.rows))
+        # Hashed values that are unlike make operators seem to agree: only rows say it whose values are told apart.
+        singly = [attribute for attribute in self.tellers if attribute in self.refined]
+        some = (told[:, singly] >= FIRST_VALUE).all(axis=1)
+        apart = outcomes[some] - self.by_bucket.predict(told[some], self._rates.shares())
+        is_known = not singly or len(apart) >= FEWEST_TOLD
+        self.is_independent = not is_known or are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
 
     @property
     def is_counting(self) -> bool:
@@ -133,12 +170,17 @@ class Evidence:
         filled = np.where(np.isnan(outcomes), np.broadcast_to(self._rates.shares(), outcomes.shape), outcomes)
         if self._rates.costs == "time":
             self.prices.learn(buckets, *self.rows.timed(rows), self._rates.price_step())
-        return Sample(buckets=buckets, outcomes=filled, prices=self.prices.price(buckets))
+        prices, numbers = self.prices.price(buckets), self.rows.number(rows)
+        return Sample(buckets=buckets, outcomes=filled, prices=prices, numbers=numbers)
 
     def count_buckets(self, attributes: Sequence[int]) -> int:
         """Count the buckets of the attribute that has most of them in the sample."""
         buckets, _ = self.rows.newest(len(self.rows))
         return max((len(np.unique(buckets[:, attribute])) for attribute in attributes), default=0)
+
+    def is_blurred(self, rows: int) -> bool:
+        """Tell whether some attribute has fewer rows of the sample in a bucket than so many."""
+        return rows * self.count_buckets(self.varied.tolist()) > len(self.rows)
 
     @property
     def varied(self) -> Integers:

@@ -115,7 +115,7 @@ class Finder:
         """Find what a grid saves that does not know the rows that test it."""
         if not self.priced and not self.by_bucket.is_fine(len(sample)):
             return None
-        others = self.by_bucket.without(test.buckets, test.outcomes)
+        others = self.by_bucket.without(test.told, test.outcomes)
         tried = self._make_grid(sample, others)
         mesh = None if tried is None else self._make_grid(sample, self.by_bucket)
         if tried is None or mesh is None:

@@ -9,9 +9,11 @@ of groups takes the cheapest of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
+from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.learn.grid import BUCKETS, Grid, count_groups, group_buckets
 from eddy.policies.query_mesh.mesh import Mesh
@@ -26,7 +28,7 @@ from eddy.policies.shared.orders import (
     sort_by_merit,
 )
 from eddy.policies.shared.sample import Sample
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats, Integers, Mask
 
 FOUND_BY = "rates by bucket"
 
@@ -46,17 +48,17 @@ def make_grid(
     if not (rates.attributes or priced) or len(legality.find_ready(())) < len(usual):
         return None
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
-    predicted = rates.predict(sample.buckets, usual)
+    predicted = rates.predict(sample.told, usual)
     common = sort_by_merit(usual, prices.mean(axis=0))
     orders = _choose(predicted, prices, common, overheads)
     if len(orders) == 1:
         return None
     grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
-    given = grid.routes(sample.buckets[:, list(grid.used)])
+    given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
     # What no row of the sample takes is not worth a route.
     orders = orders[np.unique(np.append(given, 0))]
     grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
-    given = grid.routes(sample.buckets[:, list(grid.used)])
+    given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
     spent = price_orders(predicted, prices, orders)
     seconds = spent[given, np.arange(len(given))]
     rows = np.bincount(given, minlength=len(orders))
@@ -87,28 +89,55 @@ def _fill(rates: ClassRates, sample: Sample, costs: Floats, priced: Priced, orde
     """Put buckets into groups, and give each combination of groups its cheapest order."""
     usual = sample.outcomes.mean(axis=0)
     used = sorted({*rates.attributes, *(attribute for attribute, _ in priced.values())})
-    known, counted = rates.rates(usual), rates.weights()
-    groups, seen, middles = [], [], []
-    for attribute in used:
-        told = np.flatnonzero(rates.tellers == attribute)
-        dear = [operator for operator, (by, _) in priced.items() if by == attribute]
-        # Prices are told apart by how many times they differ.
-        values = np.zeros((BUCKETS, len(told) + len(dear)))
-        values[: known.shape[1], : len(told)] = known[told].T
-        for place, operator in enumerate(dear):
-            values[:, len(told) + place] = np.log(priced[operator][1])
-        rows = np.bincount(sample.buckets[:, attribute], minlength=BUCKETS).astype(np.float64)
-        if attribute in counted:
-            rows = np.pad(counted[attribute], (0, BUCKETS - len(counted[attribute])))
-        group, middle = group_buckets(values, rows, count_groups(len(used)))
-        groups.append(group)
-        seen.append(rows > 0)
-        middles.append((told, dear, middle))
-    sizes = tuple(len(middle) for _, _, middle in middles)
+    parts = [_group(rates, sample, usual, priced, attribute, count_groups(len(used))) for attribute in used]
+    sizes = tuple(len(part.middles) for part in parts)
     cells = np.indices(sizes).reshape(len(sizes), -1)
     found, spent = np.tile(usual, (cells.shape[1], 1)), np.tile(costs, (cells.shape[1], 1))
-    for places, (told, dear, middle) in zip(cells, middles, strict=True):
-        found[:, told] = middle[places, : len(told)]
-        spent[:, dear] = np.exp(middle[places, len(told) :])
+    for places, part in zip(cells, parts, strict=True):
+        found[:, part.told] = part.middles[places, : len(part.told)]
+        spent[:, part.dear] = np.exp(part.middles[places, len(part.told) :])
     route, _ = find_cheapest(found, spent, orders)
-    return Grid(used=tuple(used), group=np.stack(groups), sizes=sizes, route=route, seen=np.stack(seen))
+    return Grid(
+        used=tuple(used),
+        group=tuple(part.group for part in parts),
+        sizes=sizes,
+        route=route,
+        seen=tuple(part.seen for part in parts),
+        named=_name(rates, used[0]),
+    )
+
+
+class Part(NamedTuple):
+    """One attribute of a grid: the group of each bucket, those that were seen, and what is known of each group.
+
+    These are the rates of the operators that it tells of, and the logarithms of the prices of those that it is dear
+    for.
+    """
+
+    group: Integers
+    seen: Mask
+    middles: Floats
+    told: Integers
+    dear: list[int]
+
+
+def _group(rates: ClassRates, sample: Sample, usual: Floats, priced: Priced, attribute: int, most: int) -> Part:
+    told = np.flatnonzero(rates.tellers == attribute)
+    dear = [operator for operator, (by, _) in priced.items() if by == attribute]
+    known, named = rates.rates(usual), _name(rates, attribute)
+    cells = min(known.shape[1], len(named))
+    # Prices are told apart by how many times they differ.
+    values = np.zeros((len(named), len(told) + len(dear)))
+    values[:cells, : len(told)] = known[told, :cells].T
+    for place, operator in enumerate(dear):
+        values[:, len(told) + place] = np.log(priced[operator][1].take(named))
+    rows = np.bincount(sample.told[:, attribute], minlength=len(named)).astype(np.float64)
+    if len(told):
+        rows[:cells] = rates.count_rows(attribute)[:cells]
+    group, middles = group_buckets(values, rows, most)
+    return Part(group, rows > 0, middles, told, dear)
+
+
+def _name(rates: ClassRates, attribute: int) -> Buckets:
+    """Give the bucket of each bucket, or of each number where values are told apart one by one."""
+    return rates.refined.get(attribute, np.arange(BUCKETS, dtype=np.uint8))

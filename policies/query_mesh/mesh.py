@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
@@ -57,16 +58,30 @@ class Mesh:
         """Whether rows are classified by rates of buckets."""
         return isinstance(self.tree, Grid)
 
+    @property
+    def singly(self) -> tuple[int, ...]:
+        """The attributes whose values are told apart one by one."""
+        return self.tree.singly if isinstance(self.tree, Grid) else ()
+
     def is_like(self, other: Mesh) -> bool:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
+
+    def give_ways(self, sample: Sample) -> Integers:
+        """Give each row of a sample its way."""
+        used = list(self.tree.used)
+        return self.route(sample.buckets[:, used], sample.told[:, used])
+
+    def route(self, buckets: Buckets, numbers: ValueNumbers) -> Integers:
+        """Give each row its way, by its buckets and the numbers of its values."""
+        return self.tree.routes(buckets, numbers) if isinstance(self.tree, Grid) else self.tree.routes(buckets)
 
     def price_rows(self, sample: Sample, costs: Floats) -> Floats:
         """Price each row of a sample under the mesh, in seconds.
 
         Buckets may be left out where the tree asks for none.
         """
-        given = self.tree.routes(sample.buckets[:, list(self.tree.used)])
+        given = self.give_ways(sample)
         spent: Floats = row_costs(sample.outcomes, sample.price(costs), self.routes)[np.arange(len(given)), given]
         return spent
 
@@ -125,7 +140,7 @@ class Generation:
         known better. Who decided adds the seconds that it took.
         """
         (tolerance, window), (promised, ordered) = how, believed
-        given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+        given = mesh.give_ways(sample)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
         outcomes = [_some(ordered, given == way) for way in range(len(mesh.routes))]

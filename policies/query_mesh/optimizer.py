@@ -119,7 +119,7 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality)
 
     Alike routes become one. The costs stay as they were stated: a promise is made when the mesh is taken up.
     """
-    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    given = mesh.give_ways(sample)
     numbers, cell = np.unique(given, return_inverse=True)
     found = pricer(sample.outcomes, cell, np.maximum(sample.price(costs), INSTANT), legality)
     fitted = dict(zip(numbers.tolist(), found.routes(np.eye(len(numbers))), strict=True))
@@ -131,7 +131,7 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality)
 
 def restate(mesh: Mesh, sample: Sample, costs: Floats) -> Mesh:
     """The same mesh, with what each of its routes costs and carries by a sample."""
-    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    given = mesh.give_ways(sample)
     rows = np.bincount(given, minlength=len(mesh.routes))
     spent = np.bincount(given, mesh.price_rows(sample, costs), len(mesh.routes))
     return replace(

@@ -7,16 +7,18 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
 
 from eddy.classes.classifier import choose
-from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
+from eddy.contracts import Classes, Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.observe.insight import Insight
 from eddy.policies.query_mesh.join_routes import JoinRoutes
+from eddy.policies.query_mesh.learn.grid import BUCKETS
+from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
@@ -26,7 +28,7 @@ from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import Costs, find_reachable, greedy_route
-from eddy.policies.shared.orders import number_classes, split_lots
+from eddy.policies.shared.orders import number_classes, split_lots, split_ways
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Integers
 
@@ -34,7 +36,7 @@ UNCLASSIFIED: tuple[int, ...] = ()
 
 NO_STREAM = (None, None)
 
-ARRAYS = ("buckets", "outcomes", "legs", "seconds", "tellers", "rates")
+ARRAYS = ("buckets", "outcomes", "legs", "seconds", "numbers", "tellers", "rates")
 """Arrays of a stream's sample and its tables; older snapshots have the first two, or four."""
 
 MOST_HANDED = 4
@@ -132,6 +134,7 @@ class QueryMesh(Policy):
         # Attributes are asked about only where rows are told apart by them, or sampled.
         used = () if stream.current is None else stream.current.mesh.tree.used
         stream.follow(task.buckets.editions(used), used)
+        stream.refine(task.buckets)
         count = stream.count_samples(task.rows)
         stream.begin_round(count)
         if not count:
@@ -142,8 +145,9 @@ class QueryMesh(Policy):
         drawn = np.flatnonzero(chosen)
         stream.pay_sample(count)
         buckets = task.buckets(None, drawn)
+        sampled = Sampled(buckets, stream.number(task.buckets, drawn, buckets))
         samples = [
-            Leg(route=ready, rows=drawn[part], exhaustive=True, label=SAMPLE, tag=Sampled(buckets[part]))
+            Leg(route=ready, rows=drawn[part], exhaustive=True, label=SAMPLE, tag=sampled.take(part))
             for part in np.array_split(np.arange(count), stream.evidence.count_legs(count))
         ]
         self._seeds[task.lineage.origin] = int(task.chance().integers(1 << 62))
@@ -206,11 +210,9 @@ class QueryMesh(Policy):
             ruster = Ruster(count, generation, 0, looks)
             tag = self._start(ruster, stream)
             return [Leg(route=legality.hops(_draw(task, ruster, is_noted=stream.is_noted)), rows=some, tag=tag)]
-        examples, which = number_classes(task.buckets(used, some))
-        ways = generation.mesh.tree.routes(examples)
         rows = np.arange(count) if some is None else some
         legs = []
-        for way, part, told in split_lots(ways, which, rows, used, examples):
+        for way, part, told in _split(generation.mesh, task, some, rows, stream):
             ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
             tag = self._start(ruster, stream)
             route = legality.hops(_draw(task, ruster, is_noted=stream.is_noted))
@@ -267,7 +269,8 @@ class QueryMesh(Policy):
         if len(stream.operators) > 1 and stream.is_noted:
             self._round.keep(observation, stream)
         if isinstance(leg.tag, Sampled):
-            stream.evidence.keep(observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes)
+            told = observation.hops, observation.statistics, leg.tag.buckets, observation.outcomes
+            stream.evidence.keep(*told, leg.tag.numbers)
 
     def learn(self) -> None:
         """Count what the steps of the round did, and decide anew where there is a reason to."""
@@ -355,6 +358,19 @@ class QueryMesh(Policy):
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
             ]
+
+
+def _split(
+    mesh: Mesh, task: Task, some: Integers | None, rows: Integers, stream: StreamMesh
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """Give the rows of each way of a mesh, and the classes among them."""
+    used, singly = mesh.tree.used, mesh.singly
+    if singly:
+        numbers = task.buckets.numbers(used, singly, some)
+        buckets = stream.evidence.find_buckets(used, numbers)
+        return split_ways(mesh.route(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
+    examples, which = number_classes(task.buckets(used, some))
+    return split_lots(mesh.tree.routes(examples), which, rows, used, examples)
 
 
 def _draw(task: Task, ruster: Ruster, *, is_noted: bool) -> HopNumbers:

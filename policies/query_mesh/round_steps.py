@@ -100,7 +100,7 @@ class RoundSteps:
         for attribute, lot in lots.items():
             if attribute < 0 or stream.follow(lot[0].look.editions((attribute,)), (attribute,)):
                 continue
-            buckets = lot[0].look.join([one.look for one in lot[1:]])((attribute,))[:, 0]
+            buckets = lot[0].look.join([one.look for one in lot[1:]]).numbers((attribute,), rates.refined)[:, 0]
             for one, part in zip(lot, _split(buckets, (len(one.outcomes) for one in lot)), strict=True):
                 rates.count(stream.operators.index(one.operator), part, one.outcomes)
 

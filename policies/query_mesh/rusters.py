@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eddy.classes.classifier import Look
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.classes.nature import spread_evenly
 from eddy.contracts import Hop, Leg, Observation, Statistic
 from eddy.policies.query_mesh.mesh import Generation
@@ -33,9 +33,14 @@ class Ruster(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """The buckets of rows that go to all operators."""
+    """The buckets of rows that go to all operators, and the numbers of their values where these are told apart."""
 
     buckets: Buckets
+    numbers: ValueNumbers | None
+
+    def take(self, rows: Integers) -> Sampled:
+        """Some of the rows."""
+        return Sampled(self.buckets[rows], None if self.numbers is None else self.numbers[rows])
 
 
 class FirstHop(NamedTuple):

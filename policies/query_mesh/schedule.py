@@ -54,6 +54,12 @@ DECIDING_SHARE = 0.02
 ROWS_REMEMBERED = 10_000
 """Rows after which the size of a round counts half in the usual size."""
 
+ROWS_TO_SHOW = 3
+"""Rows of the sample for each bucket of an attribute that show whether it tells anything."""
+
+MORE_COUNTED_SINGLY = 1.1
+"""The same where values are told apart one by one: each new row of a value changes what is known of it."""
+
 MORE_COUNTED = 1.5
 """A grid is made anew when so many times the outcomes have been counted as when it was made."""
 
@@ -135,7 +141,8 @@ class Schedule:
     def end_stage(self, mesh: Mesh, rows: int) -> bool:
         """Wait for the next stage; says whether all is known instead."""
         numbers = self.numbers
-        is_more = mesh.training > 1 or self._evidence.is_fine(rows)
+        # Of an attribute with so many buckets that hardly any row shares one, too few rows show nothing.
+        is_more = mesh.training > 1 or self._evidence.is_fine(rows) or self._evidence.is_blurred(ROWS_TO_SHOW)
         later = self._list_later((*STAGES, WHOLE_SAMPLE) if is_more else STAGES)
         # Where nothing tells rows apart, that may be because there are too few of them; and where something does, too
         # few may hide one more training tuple. A grid learns from the rows that come.
@@ -185,7 +192,8 @@ class Schedule:
     @property
     def is_counted(self) -> bool:
         """Whether much more has been counted by bucket than when it was decided."""
-        return self._evidence.by_bucket.rows > MORE_COUNTED * self.numbers["counted"] > 0
+        more = MORE_COUNTED_SINGLY if self._evidence.refined else MORE_COUNTED
+        return self._evidence.by_bucket.rows > more * self.numbers["counted"] > 0
 
     def decide(self, rows: int, seconds: float) -> None:
         """Take note of a decision by so many rows."""

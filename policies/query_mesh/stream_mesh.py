@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.classifier import Look
+from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.contracts import Clock, Prices
 from eddy.observe.insight import Decision
 from eddy.observe.statistics import Statistic
@@ -35,7 +36,7 @@ from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import Costs
 from eddy.policies.shared.sample import Sample
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 ROWS_OF_A_TRY = 10_000
 """Rows whose cost the first try may take where it gains nothing: a first sample alone takes as much as a thousand."""
@@ -198,6 +199,20 @@ class StreamMesh:
             self.schedule.numbers["since"] = self.evidence.rows.total
         return True
 
+    def refine(self, look: Look) -> None:
+        """Tell values of the attributes that operators go by apart one by one, where they are hashed."""
+        if tellers := {*self.evidence.tellers, *self.evidence.refined}:
+            self.evidence.refine(look.refine(sorted(tellers)))
+
+    def number(self, look: Look, rows: Integers, buckets: Buckets) -> ValueNumbers | None:
+        """Give the numbers of some rows' values beside their buckets; None where none are told apart."""
+        refined = list(self.evidence.refined)
+        if not refined:
+            return None
+        numbers = buckets.astype(np.uint16)
+        numbers[:, refined] = look.numbers(refined, refined, rows)
+        return numbers
+
     def take_over(self, handed: Handed) -> None:
         """Learn from a sample that somebody else has taken."""
         if self.guard.wake():
@@ -235,12 +250,12 @@ class StreamMesh:
         number = int(schedule.numbers["next"])
         schedule.numbers["next"] += 1
         how = (self._plan.tolerance, self._plan.window)
-        promised = rates.predict(sample.buckets, self.rates.shares()) if mesh.is_grid else sample.outcomes
+        promised = rates.predict(sample.told, self.rates.shares()) if mesh.is_grid else sample.outcomes
         # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
         is_counted = rates.rows > SURE_OF_ORDERS * sample.outcomes.size
         believed = promised, promised if is_counted else sample.outcomes
         decided = Generation.decide(number, self._reason, mesh, sample, prices, legality, how, believed)
-        self._watch_first_hops(decided, rows, legality)
+        self._watch_first_hops(decided, sample, rows, legality)
         seconds = clock() - started
         self._end_stage(mesh, rows)
         self.current = replace(decided, seconds=seconds)
@@ -278,11 +293,11 @@ class StreamMesh:
         effort = replace(settings.effort, seconds=min(settings.effort.seconds, sampling))
         return replace(settings, overheads=overheads, effort=effort)
 
-    def _watch_first_hops(self, decided: Generation, rows: int, legality: Legality) -> None:
+    def _watch_first_hops(self, decided: Generation, sample: Sample, rows: int, legality: Legality) -> None:
         """Take the sample for the reference of what comes."""
         buckets, outcomes = self.evidence.rows.newest(rows)
         self._first_hops = FirstHops(*self._shape)
-        given = decided.mesh.tree.routes(buckets[:, list(decided.mesh.tree.used)])
+        given = decided.mesh.give_ways(sample)
         for way, wheel in enumerate(decided.wheels):
             first = [operator for operator in wheel.sets[0] if operator in legality.find_ready(())]
             self._first_hops.expect(way, first, buckets[given == way], outcomes[given == way])
@@ -338,6 +353,7 @@ class StreamMesh:
             "notes": self.notes.snapshot(),
             "guard": self.guard.snapshot(),
             "editions": self._editions.snapshot(),
+            "refined": [[a, buckets.tolist()] for a, buckets in self.evidence.refined.items()],
         }
         return plain, self.evidence.rows.snapshot() | self.evidence.by_bucket.snapshot()
 
@@ -358,4 +374,5 @@ class StreamMesh:
             self.guard.restore(plain["guard"])
         self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)
         self.evidence.by_bucket.restore(arrays)
+        self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain.get("refined", ())})
         self.evidence.is_independent = plain.get("independent", False)

@@ -31,7 +31,7 @@ def share_tails(
     # Where only calls count, a step costs nothing.
     if len(mesh.routes) == 1 or not overheads.step:
         return mesh
-    given = mesh.tree.routes(sample.buckets[:, list(mesh.tree.used)])
+    given = mesh.give_ways(sample)
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     usual = sample.outcomes.mean(axis=0)
     common = sort_by_merit(usual, prices.mean(axis=0)).tolist()

@@ -4,8 +4,8 @@ Nothing optional happens unless what has been spent on it, and its price, stay w
 order would have cost: samples, duels, controls, learning, more legs. A part of what was saved may be spent as well, and
 there is an allowance to begin with: without one nothing could be tried before the first million rows.
 
-Operators count by their fitted prices, so that a slow call decides nothing; planning and learning count by the clock.
-The account itself reads no clock: whoever spends says how much.
+Operators count by their fitted prices, so that a slow call decides nothing; planning and learning count by the time for
+which the thread was at work. The account itself reads no clock: whoever spends says how much.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 A stream begins the common way, in one order for all of its rows, which is one leg and one look-up. A look at the first
 round's prices tells whether its rows are dear enough to try more. Then whatever the policy does beside the common order
-is booked on an `Account`: planning and learning by the clock, samples and steps that are taken because classes go
-different ways by the fitted prices; what classes save is what the policy's own model says. Older rows fade. When the
-account is overdrawn the stream goes the common way again, for a wait in rows, and is looked at anew. Every try that
-fails doubles the wait, and what the next one may cost, so that in the long run they take their share and no more.
+is booked on an `Account`: planning and learning by the time for which the thread was at work, samples and steps that
+are taken because classes go different ways by the fitted prices; what classes save is what the policy's own model says.
+Older rows fade. When the account is overdrawn the stream goes the common way again, for a wait in rows, and is looked
+at anew. Every try that fails doubles the wait, and what the next one may cost: in the long run they take their share.
 
 A wait ends sooner if what filters let through has surely changed, once the last try is paid for: classes that appear
 change what a filter makes of the rows that those before it have left, even if what each makes of all rows stays.

@@ -12,7 +12,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.contracts import Classes
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats, Integers, Mask
 
 Weights = Integers | Floats
 
@@ -32,8 +32,14 @@ MOST_CANDIDATES = 64
 COUNTED_CLASSES = 64
 """Classes up to which counting their codes is quicker than sorting the rows."""
 
+COUNTED_WAYS = 256
+"""Ways up to which the number of one is a byte."""
+
 STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
+
+AS_GOOD_AS_ALL = 0.98
+"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
 
 
 def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float = 0.0) -> Integers:
@@ -213,6 +219,52 @@ def split_lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def mask_settled(rates: Floats, costs: Floats) -> Mask:
+    """Mark the operators that keep their place for every class.
+
+    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
+    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
+    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
+    it does for a class.
+    """
+    if len(rates) < 2 or rates.max() > 1:
+        return np.zeros(len(rates), np.bool_)
+    average, best = (1 - rates) / costs, 1 / costs
+    others = ~np.eye(len(rates), dtype=np.bool_)
+    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
+    last = best <= np.where(others, average, np.inf).min(axis=1)
+    found: Mask = first | last | (rates >= AS_GOOD_AS_ALL)
+    return found
+
+
+def split_ways(
+    ways: Integers, rows: Integers, attributes: Sequence[int], buckets: Buckets, cells: int
+) -> Iterator[tuple[int, Integers, Classes]]:
+    """Give the rows of each way, and the classes among them, where each row has a way of its own.
+
+    Classes are named by `buckets` of some attributes, which have so many `cells` each.
+    """
+    shape = (cells,) * len(attributes)
+    codes = number_cells(buckets, cells)
+    count, width = int(ways.max(initial=0)) + 1, cells ** len(attributes)
+    sizes = np.bincount(ways * width + codes, minlength=count * width).reshape(count, -1)
+    # Numbers of one byte are sorted by counting.
+    order = np.argsort(ways.astype(np.uint8) if count <= COUNTED_WAYS else ways, kind="stable")
+    for way, part in enumerate(np.split(rows[order], sizes.sum(axis=1).cumsum()[:-1])):
+        if len(part):
+            found = np.flatnonzero(sizes[way])
+            named = zip(*(column.tolist() for column in np.unravel_index(found, shape)), strict=True)
+            yield way, part, Classes(attributes, [*zip(named, sizes[way][found].tolist(), strict=True)])
+
+
+def number_cells(buckets: Buckets, cells: int) -> Integers:
+    """Number the cell of each row in a table over its buckets."""
+    codes: Integers = np.zeros(len(buckets), np.int64)
+    for column in buckets.T:
+        codes = codes * cells + column
+    return codes
 
 
 def _reach(rates: Floats) -> Floats:

@@ -23,6 +23,17 @@ MOST_FORETOLD = 0.5
 """The share that is enough however few the parts are."""
 
 
+MOST_ABOVE = 10.0
+"""A part counts as at most so many times the median."""
+
+PAUSE, TIMES_LONGER = 1e-3, 3.0
+"""Seconds that a thread waits at least when others take its turn, and times that a part must be longer than usual to
+have waited. A few rows take less: where usual parts do not, a long one may as well be of dear rows."""
+
+MOST_PAUSED = 0.15
+"""The share of the parts that may have waited: where more are long, it is because of their rows."""
+
+
 def need_foretold(parts: int) -> float:
     """Say which share of the spread must be foretold by so many parts.
 
@@ -30,6 +41,25 @@ def need_foretold(parts: int) -> float:
     (0.5, 0.25)
     """
     return min(FORETOLD / float(np.sqrt(parts)), MOST_FORETOLD)
+
+
+def leave_out_pauses(seconds: Floats, rows: Floats) -> Floats:
+    """Take the mean of the others for parts in which the machine was busy elsewhere.
+
+    `seconds` are those of a row, and may have a column for each operator. One such part among twenty hides all that the
+    others say, even as ten times the median.
+
+    >>> waited = leave_out_pauses(np.array([9e-4, 1e-5, *[2e-5] * 7, 3e-5]), np.full(10, 5.0))
+    >>> round(float(waited[0]), 9), float(waited[1])
+    (2e-05, 1e-05)
+    """
+    taken = seconds * rows.reshape(-1, *[1] * (seconds.ndim - 1))
+    usual = np.median(taken, axis=0)
+    paused = (taken > PAUSE) & (taken > TIMES_LONGER * usual) & (usual < PAUSE)
+    paused &= paused.mean(axis=0) <= MOST_PAUSED
+    mean = np.where(paused, 0.0, seconds).sum(axis=0) / np.maximum((~paused).sum(axis=0), 1)
+    left: Floats = np.where(paused, mean, np.minimum(seconds, MOST_ABOVE * np.median(seconds, axis=0)))
+    return left
 
 
 def count_shares(part: Integers, buckets: Buckets, cells: int = 0) -> Floats:

@@ -261,8 +261,10 @@ class StandingOrder:
         self._rates = {hop: one.rate for hop, one in seen.items() if not hop.pattern}
         new = self.route(task, ready)
         old = greedy_route(task, ready, lambda hop: standing.get(hop, 0.0)) if standing else ()
-        saved = self._expect(task, old, alike) - self._expect(task, new, alike)
-        if old and self._rows >= ROWS_TO_STAND and saved <= LEAST_SAVING * self._expect(task, old, alike):
+        cost = self._expect(task, old, alike)
+        saved = cost - self._expect(task, new, alike)
+        # Where probes find several rows each, the order by merit may be dearer than another that happened to stand.
+        if old and (saved < 0 or (self._rows >= ROWS_TO_STAND and saved <= LEAST_SAVING * cost)):
             self._merits = standing
         elif old != new:
             self._legs, self._stood = {}, 0

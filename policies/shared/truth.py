@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.classifier import MOST_BUCKETS, Features
+from eddy.classes.classifier import Features
 from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.single_values import MOST_BUCKETS
 from eddy.contracts import Setting
 from eddy.errors import QueryError, is_whole, unknown_name
 from eddy.tuples.arrays import Floats, Integers

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from benchmarks import filters
 from benchmarks.__main__ import SUITES, main
-from benchmarks.measure import Line
 
-ROWS = 5 * filters.BATCH
 EXPECTED = np.array([1, 2, 3])
 
 
@@ -24,12 +20,12 @@ def answers(*parts: list[int], by: str = filters.OURS) -> dict[str, object]:
     return {**known, by: given}
 
 
-@pytest.mark.parametrize(("benchmark", "goal"), [(filters.cheap, filters.CHEAP_GOAL)])
-def test_a_benchmark_names_its_data_and_its_goal(benchmark: Callable[[int], Iterator[Line]], goal: float) -> None:
-    lines = [str(line) for line in benchmark(ROWS)]
-    assert lines[1].startswith(f"{ROWS:,} rows, micro-batches of {filters.BATCH:,}, seed {filters.SEED}; ")
-    assert [line for line in lines if "(control)" in line]
-    assert f"goal at most {goal}: " in lines[-1]
+def test_a_benchmark_names_its_data_and_its_goals() -> None:
+    lines = [str(line) for line in filters.cheap(dict.fromkeys((1_000, 10_000), 5))]
+    for size, setting, end in ((1_000, lines[1], lines[5]), (10_000, lines[6], lines[10])):
+        assert setting.startswith(f"{5 * size:,} rows, micro-batches of {size:,}, seed {filters.SEED}; ")
+        assert f"goal at most {filters.CHEAP_GOALS[size]}: " in end
+    assert len([line for line in lines if "(control)" in line]) == 2
 
 
 def test_a_costly_filter_passes_what_it_should() -> None:

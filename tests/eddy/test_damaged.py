@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 
 import eddy
-from eddy.engine.snapshot import FORMAT, Snapshot, pack, unpack
+from eddy.engine.snapshot import FORMAT, UNPACKED, Snapshot, guard_restore, pack, unpack
 from eddy.policies.registry import POLICIES
+from eddy.tuples.packed import MOST_EXPANSION, pack_rows, pack_stream, spread_bits
 from tests import damage
-from tests.damage import Damaged, engine, saved, sealed, written_in
+from tests.damage import Damaged, engine, first_format, saved, sealed, written_in
 
 WHOLE = "fixed"
 
@@ -34,30 +36,46 @@ def test_a_damaged_parcel_is_refused(payload: bytes) -> None:
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_every_bit_counts(policy: str) -> None:
     """A bit that is wrong is noticed, wherever it is: here in every hundredth byte."""
-    whole = saved(policy)
-    for place in range(0, len(whole.blob), 100):
-        bad = bytearray(whole.blob)
-        bad[place] ^= 1 << place % 8
-        with pytest.raises(eddy.CheckpointError, match="the checksum does not match"):
-            unpack(replace(whole, blob=bytes(bad)))
+    for whole in (saved(policy), first_format(saved(policy))):
+        for place in range(0, len(whole.blob), 100):
+            bad = bytearray(whole.blob)
+            bad[place] ^= 1 << place % 8
+            with pytest.raises(eddy.CheckpointError, match="the checksum does not match"):
+                unpack(replace(whole, blob=bytes(bad)))
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_what_is_whole_is_read(policy: str) -> None:
-    assert damage.read_state(Damaged(policy=policy, snapshot=saved(policy), sealed=False)) == "unharmed"
+    for whole in (saved(policy), first_format(saved(policy))):
+        assert damage.read_state(Damaged(policy=policy, snapshot=whole, sealed=False)) == "unharmed"
+
+
+@pytest.mark.parametrize("policy", sorted(POLICIES))
+def test_the_first_format_goes_on_as_the_newest(policy: str) -> None:
+    goes_on = []
+    for whole in (saved(policy), first_format(saved(policy))):
+        running = engine(policy)
+        running.restore(whole)
+        rows = [part.to_pylist() for part in running.run({"a": damage.batch(5), "b": damage.batch(5)})]
+        goes_on.append((rows, running.read_counters().operators, running.snapshot()))
+    (new, new_calls, new_state), (old, old_calls, old_state) = goes_on
+    assert (new, new_calls) == (old, old_calls)
+    assert sum(map(len, new)) > 0
+    assert old_state.format == new_state.format == FORMAT
+    assert first_format(old_state) == first_format(new_state)
 
 
 @pytest.mark.parametrize(
     ("number", "writer"),
     [
-        (FORMAT - 1, "an older version of the project wrote"),
+        (UNPACKED - 1, "an older version of the project wrote"),
         (FORMAT + 1, "no version of the project up to this one"),
         (None, "no version"),
         (-1, "an older version"),
     ],
 )
 def test_another_format_is_refused_by_name(number: int, writer: str) -> None:
-    with pytest.raises(eddy.CheckpointError, match=f"expected state of format {FORMAT}, got format {number}.*{writer}"):
+    with pytest.raises(eddy.CheckpointError, match=f"expected state of format 1 or 2, got format {number}.*{writer}"):
         unpack(replace(saved(WHOLE), format=number))
 
 
@@ -70,8 +88,27 @@ def stream(rows: pa.RecordBatch, compression: str | None = None, times: int = 1)
 
 
 def section(blob: bytes, place: list[int] | None = None) -> Snapshot:
-    """A state with one table, whose checksum is right."""
-    return sealed(json.dumps({"sections": {"rows": place or [0, len(blob)]}}), blob)
+    """A state of the first format with one table, whose checksum is right."""
+    return sealed(json.dumps({"sections": {"rows": place or [0, len(blob)]}}), blob, UNPACKED)
+
+
+def part(data: bytes, size: Any = None, length: Any = None) -> Snapshot:
+    """A state with one part, whose checksums are right; `data` is an Arrow stream unless it has a size."""
+    made = pack_stream(pa.py_buffer(data)) if size is None else None
+    data, size = (made.data, made.size) if made else (data, size)
+    place = [len(data) if length is None else length, size, zlib.crc32(data)]
+    return sealed(json.dumps({"sections": {"rows": [place]}}), data)
+
+
+class Reader:
+    """Reads every table, as an engine does."""
+
+    tables: dict[str, list[pa.RecordBatch]]
+
+    @guard_restore
+    def restore(self, snapshot: Snapshot) -> None:
+        _, found = unpack(snapshot)
+        self.tables = {name: [one.read() for one in parts] for name, parts in found.items()}
 
 
 ZEROS = pa.record_batch({"v": [0] * 100_000})
@@ -84,17 +121,40 @@ ENDLESS = stream(pa.RecordBatch.from_arrays([pa.nulls(MANY)], names=["v"])).repl
 )
 
 
+BAD_STREAMS = [
+    (stream(ZEROS, "zstd"), "expected rows that are not compressed"),
+    (stream(ZEROS, "lz4"), "expected rows that are not compressed"),
+    (stream(CODED, "zstd"), "expected rows that are not compressed"),
+    (stream(ZEROS, times=0), "expected one batch of rows, got 0"),
+    (stream(CODED, times=2), "expected one batch of rows, got 2"),
+    (stream(pa.record_batch({"v": TEXT})), "ArrowInvalid"),
+    (ENDLESS, "expected rows of a bit or more, got 1099511627776 in"),
+    (stream(pa.record_batch({"é": [1]})).replace("é".encode(), b"\xd4v"), "UnicodeDecodeError"),
+]
+"""Arrow streams that are not one batch of rows, and what is said of each."""
+
+BOMB = spread_bits(pa.Codec("zstd").compress(bytes(1 << 30), asbytes=True))
+"""A gigabyte of zeros, in 38 KB."""
+
+WHOLE_PART = pack_rows(ZEROS).data
+
+
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (section(stream(ZEROS, "zstd")), "expected rows that are not compressed"),
-        (section(stream(ZEROS, "lz4")), "expected rows that are not compressed"),
-        (section(stream(CODED, "zstd")), "expected rows that are not compressed"),
-        (section(stream(ZEROS, times=0)), "expected one batch of rows, got 0"),
-        (section(stream(CODED, times=2)), "expected one batch of rows, got 2"),
-        (section(stream(pa.record_batch({"v": TEXT}))), "ArrowInvalid"),
-        (section(ENDLESS), "expected rows of a bit or more, got 1099511627776 in"),
-        (section(stream(pa.record_batch({"é": [1]})).replace("é".encode(), b"\xd4v")), "UnicodeDecodeError"),
+        *((part(data), message) for data, message in BAD_STREAMS),
+        *((section(data), message) for data, message in BAD_STREAMS),
+        (part(BOMB, 1 << 30), "expected at most 32 bytes for each of [0-9]+, got 1073741824"),
+        (part(BOMB, 1 << 50), "a state of 1073741824 MB of rows, more than 4096 MB"),
+        (part(BOMB, len(BOMB) * MOST_EXPANSION), "ZSTD"),
+        (part(WHOLE_PART, -1), "expected at most 32 bytes"),
+        (part(WHOLE_PART, 1), "ZSTD"),
+        (part(WHOLE_PART[:50], 100), "ZSTD"),
+        (part(WHOLE_PART, "7"), "TypeError"),
+        (part(WHOLE_PART, 7, len(WHOLE_PART) - 1), "expected [0-9]+ bytes of rows, got [0-9]+"),
+        (part(WHOLE_PART, 7, 2**40), "expected 1099511627776 bytes of rows"),
+        (sealed('{"sections": {"rows": [[2, 9, 0]]}}', b"ab"), "the checksum does not match"),
+        (sealed('{"sections": {"rows": [[-2, 9, 0], [4, 9, 0]]}}', b"ab"), "the checksum does not match"),
         (section(b"", [0, 2**40]), "expected a place within 0 bytes"),
         (section(b"abc", [-1, 2]), "expected a place within 3 bytes"),
         (section(b"abc", [2, -1]), "expected a place within 3 bytes"),
@@ -106,11 +166,14 @@ ENDLESS = stream(pa.RecordBatch.from_arrays([pa.nulls(MANY)], names=["v"])).repl
 )
 def test_what_is_forged_is_refused(found: Snapshot, message: str) -> None:
     with damage.little_memory(), pytest.raises(eddy.CheckpointError, match=message):
-        unpack(found)
+        Reader().restore(found)
 
 
 def test_values_that_are_coded_are_read() -> None:
-    assert unpack(section(stream(CODED)))[1]["rows"].equals(CODED)
+    reader = Reader()
+    for whole in (section(stream(CODED)), part(stream(CODED))):
+        reader.restore(whole)
+        assert reader.tables["rows"][0].equals(CODED)
 
 
 def test_state_of_something_else_is_refused() -> None:

@@ -54,6 +54,9 @@ aggregates of the answer on Spark
   by the time of            withWatermark with at least
   ordered                   "990 seconds"
   clicks.at (not selected)  "960 seconds"
+
+state on Spark
+  in the checkpoint: rows are kept to be joined
 """
 
 

@@ -21,6 +21,7 @@ from eddy.predicates.function import Function
 from eddy.predicates.judge import Judge
 from eddy.predicates.row_errors import RowErrors
 from eddy.sql import Column
+from tests.values import given_values
 
 COLUMN = Column(None, "v")
 
@@ -31,7 +32,7 @@ RECURSIONS = 50
 
 def mask(function: Callable[..., Any], values: pa.Array, *, rowwise: bool = False) -> list[bool]:
     built = Function.of(function, ["v"], rowwise=rowwise, where='filter "f"')
-    found: list[bool] = built.mask({COLUMN: values}, len(values)).tolist()
+    found: list[bool] = built.mask({COLUMN: given_values(values)}, len(values)).tolist()
     return found
 
 
@@ -57,7 +58,7 @@ def test_nested_values_beside_nulls_are_what_they_are_without() -> None:
 def test_a_function_may_use_its_array_again() -> None:
     used = np.zeros(2, np.bool_)
     built = Function.of(lambda v: used, ["v"], rowwise=False, where="here")
-    found = built.mask({COLUMN: pa.array([1, 2])}, 2)
+    found = built.mask({COLUMN: given_values(pa.array([1, 2]))}, 2)
     used[:] = True
     assert not found.any()
 
@@ -136,7 +137,7 @@ def looks(values: pa.Array, form: type) -> list[tuple[str, str]]:
 
     look.__annotations__["v"] = form
     built = Function.of(look, None, rowwise=False, where="here")
-    columns = {Column(None, "row"): pa.array(range(len(values))), COLUMN: values}
+    columns = {Column(None, "row"): given_values(pa.array(range(len(values)))), COLUMN: given_values(values)}
     assert built.mask(columns, len(values)).all()
     return [found[n] for n in range(len(values))]
 
@@ -171,11 +172,12 @@ def test_rows_are_asked_about_by_which_columns_are_null() -> None:
         Column(None, "s"): pa.array([None, None, "x", "x", "x"]),
     }
     built = Function.of(look, None, rowwise=False, where="here")
-    assert built.mask(rows, 5).tolist() == [True, False, False, False, False]
+    columns = {column: given_values(array) for column, array in rows.items()}
+    assert built.mask(columns, 5).tolist() == [True, False, False, False, False]
     assert str(asked) == "[[(1, True), (5, True)], [(3, None)], [(nan, False)], [(nan, None)]]"
     asked.clear()
-    built.mask({column: array.slice(4) for column, array in rows.items()}, 1)
-    built.mask({column: array.slice(1, 1) for column, array in rows.items()}, 1)
+    built.mask({column: given_values(array.slice(4)) for column, array in rows.items()}, 1)
+    built.mask({column: given_values(array.slice(1, 1)) for column, array in rows.items()}, 1)
     assert str(asked) == "[[(5, True)], [(nan, None)]]"
 
 
@@ -190,7 +192,7 @@ def test_where_nulls_raise_other_rows_are_not_asked_again() -> None:
     with pytest.raises(
         RowErrors, match=r"raised TypeError: .* it was called with 1 rows of v bool with nulls"
     ) as caught:
-        built.mask({COLUMN: pa.array([True, None, False, None])}, 4)
+        built.mask({COLUMN: given_values(pa.array([True, None, False, None]))}, 4)
     assert caught.value.passed.tolist() == [False, False, True, False]
     assert caught.value.faulty.tolist() == [1, 3]
     assert asked[:2] == [True, False]
@@ -272,7 +274,7 @@ def test_of_a_recursion_without_end_one_line_is_read(rowwise: bool, monkeypatch:
 
     monkeypatch.setattr(linecache, "getline", note)
     judge = Judge("f", Function.of(forever, None, rowwise=rowwise, where="here").mask, Faults(), on_error="drop")
-    judged = judge.ask({COLUMN: pa.array(range(RECURSIONS))}, RECURSIONS)
+    judged = judge.ask({COLUMN: given_values(pa.array(range(RECURSIONS)))}, RECURSIONS)
     assert not judged.passed.any()
     assert RECURSIONS <= len(read) <= 2 * RECURSIONS
 

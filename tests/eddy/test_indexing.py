@@ -21,6 +21,7 @@ from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching
 from eddy.operators.index import admission
+from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import batch, engine, pairs, query
 
@@ -276,6 +277,63 @@ def test_another_index_goes_on_from_the_same_state_with_other_indexes() -> None:
     assert had
     assert has
     assert not had & has
+
+
+STEADY = eddy.Query(
+    streams=[eddy.Stream(name, time="ts", window=eddy.Range(200), delay=0) for name in "abc"],
+    joins=["a.k = b.k", "b.v = c.v", "a.v = c.k"],
+)
+"""Rows go from the ninth micro-batch of 25 on."""
+
+
+def steady_batches(count: int) -> list[dict[str, pa.RecordBatch]]:
+    chance, rows = np.random.default_rng(1), 25 * count
+    tables = {
+        name: pa.record_batch(
+            {"ts": np.arange(rows), "k": chance.integers(0, 12, rows), "v": chance.integers(0, 12, rows)}
+        )
+        for name in "abc"
+    }
+    return [{name: table.slice(at, 25) for name, table in tables.items()} for at in range(0, rows, 25)]
+
+
+def steady_engine(index: wiring.IndexChoice, first: dict[str, pa.RecordBatch]) -> Engine:
+    schemas = {name: part.schema for name, part in first.items()}
+    # Chance asks in all orders alike; a policy that learns may ask in another one from time to time.
+    return wiring.engine(STEADY, schemas, "random", tables={}, clock=float, seed=0, index=index)
+
+
+def tell(running: Engine, part: dict[str, pa.RecordBatch]) -> tuple[Any, ...]:
+    """Run a micro-batch; says what came out, and what was told of tuning."""
+    found = in_order(pa.Table.from_batches(running.run(part), schema=running.schema)).to_pylist()
+    return found, running.read_counters().tunings
+
+
+@pytest.mark.parametrize("kind", ["chosen", "bits", "hash", "static"])
+def test_a_steady_stream_keeps_its_indexes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No maps are chosen after ten micro-batches of a steady run, however often they are looked at."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+    often = {"training": 1_000} if kind == "static" else {"period": 1_000, "trigger": 1_000, "theta": 0.01}
+    parts = steady_batches(40)
+    running = steady_engine({"kind": kind, **often}, parts[0])
+    switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
+    assert all(n < 10 for n in switches)
+    assert kind == "chosen" or switches
+
+
+@pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])
+def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was learned of the searches is in the state, to the last count."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+    index = {"kind": kind, "assess": "cdia_random", "migrate": "all", **OFTEN, "theta": 0.01}
+    parts = steady_batches(24)
+    whole = steady_engine(index, parts[0])
+    for part in parts:
+        kept = whole.snapshot()
+        again = steady_engine(index, part)
+        again.restore(kept)
+        assert unpack(again.snapshot())[0].get("tuning") == unpack(kept)[0].get("tuning")
+        assert tell(again, part)[0] == tell(whole, part)[0]
 
 
 def test_a_run_explains_its_indexes() -> None:

@@ -170,8 +170,8 @@ def test_long_names_leave_an_account_in_a_line() -> None:
 def test_the_tree_that_is_kept_is_that_of_the_one_in_charge() -> None:
     """In a duel the mesh has decided, and rows still go the written way."""
     duel, charge = (run().report.counters[batch] for batch in (2, 3))
-    assert latest_routes({}, duel)["s"]["tree"] == []
-    assert latest_routes({}, charge)["s"]["tree"] == ["-> even > big"]
+    assert latest_routes({}, {"s": duel})["s"]["tree"] == []
+    assert latest_routes({}, {"s": charge})["s"]["tree"] == ["-> even > big"]
 
 
 def test_a_notebook_shows_the_account() -> None:

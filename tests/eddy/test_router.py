@@ -66,6 +66,12 @@ class Blind:
     def __call__(self, attributes: Sequence[int] | None = None, rows: Any = None) -> Any:
         return np.zeros((self.rows if rows is None else len(rows), 0), np.uint8)
 
+    def refine(self, attributes: Sequence[int]) -> dict[int, Any]:
+        return {}
+
+    def numbers(self, attributes: Sequence[int], singly: Any, rows: Any = None) -> Any:
+        return self(attributes, rows)
+
     def editions(self, attributes: Sequence[int] | None = None) -> tuple[int, ...]:
         return ()
 
@@ -77,8 +83,13 @@ class Blind:
 
 
 def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multiples], Router]:
-    operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     policy = Scripted(script)
+    found, operators, router = route_by(policy, rows)
+    return found, policy, operators, router
+
+
+def route_by(policy: Policy, rows: int = 60) -> tuple[list[int], list[Multiples], Router]:
+    operators = [Multiples("a", 2), Multiples("b", 3), Multiples("c", 5)]
     router = Router(
         operators,
         policy,
@@ -89,7 +100,7 @@ def route(script: Plan, rows: int = 60) -> tuple[list[int], Scripted, list[Multi
     )
     arrived = Tuples(Lineage("s", frozenset("s"), frozenset()), {"s": np.arange(rows)})
     done = list(router.route([arrived], lambda: np.random.default_rng(0)))
-    return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), policy, operators, router
+    return sorted(i for tuples in done for i in tuples.ids["s"].tolist()), operators, router
 
 
 def test_a_full_route_is_taken_without_asking_again() -> None:
@@ -130,6 +141,59 @@ def test_observations_add_up() -> None:
         rows = sum(len(o.outcomes[0]) for o in policy.observed if o.hops[0].operator == operator.name)
         assert rows == len(operator.seen) == router.routing.operators[Hop(operator.name)].rows_in
         assert len(set(operator.seen)) == len(operator.seen)
+
+
+@dataclass
+class Drowsy(Scripted):
+    """Listens every other time that it is asked whether it does."""
+
+    asked: int = 0
+
+    @property
+    def is_listening(self) -> bool:
+        self.asked += 1
+        return self.asked % 2 == 0
+
+
+@dataclass
+class Deaf(Policy):
+    """Says nothing of observations, so it does not listen."""
+
+    script: Plan
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        return self.script(task, ready)
+
+
+SCRIPTS: Sequence[Plan] = (
+    lambda task, ready: [Leg(route=(C, B, A))],
+    lambda task, ready: [Leg(route=ready[:1])],
+    lambda task, ready: [Leg(route=ready, exhaustive=True)],
+    lambda task, ready: [
+        Leg(route=ready, rows=np.arange(task.rows // 2)),
+        Leg(route=ready[::-1], rows=np.arange(task.rows // 2, task.rows)),
+    ],
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_who_does_not_listen_is_told_nothing_and_all_else_is_the_same(script: Plan) -> None:
+    heard = route(script)
+    assert heard[1].observed
+    for policy in (Deaf(script), Drowsy(script)):
+        found, operators, router = route_by(policy)
+        assert found == heard[0]
+        assert [one.seen for one in operators] == [one.seen for one in heard[2]]
+        for hop in (A, B, C):
+            assert router.statistics[hop]._replace(seconds=0) == heard[3].statistics[hop]._replace(seconds=0)
+            counted = router.routing.operators[hop], heard[3].routing.operators[hop]
+            assert counted[0]._replace(seconds=0) == counted[1]._replace(seconds=0)
+        assert router.routing.steps == heard[3].routing.steps
+
+
+def test_a_policy_listens_if_it_has_something_to_say_to_observations() -> None:
+    assert not Deaf(SCRIPTS[0]).is_listening
+    assert Scripted(SCRIPTS[0]).is_listening
 
 
 def test_no_rows_ask_nobody() -> None:

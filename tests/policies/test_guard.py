@@ -277,10 +277,14 @@ def stream(rows: int) -> pa.Table:
 
 
 class Stream:
-    """An engine over the stream, whose filters take so long for each row and whose policy thinks as long each time."""
+    """An engine over the stream, whose filters take so long for each row and whose policy thinks as long each time.
 
-    def __init__(self, policy: Any, row: float) -> None:
-        self._now = 0.0
+    While it thinks, the machine is busy `elsewhere` for some seconds; who thinks `by` "work" does not count them.
+    """
+
+    def __init__(self, policy: Any, row: float, *, elsewhere: float = 0.0, by: str = "work") -> None:
+        self._now = self._thought = 0.0
+        self._elsewhere, self._by = elsewhere, by
         self.held: list[Policy] = []
 
         def build(setting: Setting) -> Policy:
@@ -293,7 +297,14 @@ class Stream:
 
         filters = [eddy.Filter(f"f{i}", on="s", function=work, columns=[f"p{i}"]) for i in range(KINDS)]
         asked = eddy.Query(streams=[eddy.Stream("s", time="ts")], filters=filters, select=["s.ts"])
-        self.engine: Engine = wiring.engine(asked, {"s": stream(1).schema}, build, tables={}, clock=self._clock, seed=0)
+        self.engine: Engine = wiring.engine(
+            asked, {"s": stream(1).schema}, build, tables={}, clock=self._clock, seed=0, thinking=self._think
+        )
+
+    def _think(self) -> float:
+        self._now += THINKING + self._elsewhere
+        self._thought += THINKING
+        return self._now if self._by == "wall" else self._thought
 
     def _clock(self) -> float:
         self._now += THINKING
@@ -329,6 +340,15 @@ def test_classes_are_told_apart_where_rows_are_dear_and_nowhere_else(choice: dic
         assert found.held[0].is_calm
         (steps,) = {len(found.engine.read_counters().operators)}
         assert steps == KINDS
+
+
+@pytest.mark.parametrize("choice", LEARNERS, ids=NAMES)
+def test_a_stream_that_pays_is_not_given_up_where_the_machine_is_busy(choice: dict[str, Any]) -> None:
+    data = stream(40_000)
+    usual = np.mean(Stream("fixed", DEAR).run(data)[5:])
+    by_work, by_wall = (np.mean(Stream(choice, DEAR, elsewhere=0.25, by=by).run(data)[5:]) for by in ("work", "wall"))
+    assert by_work < 0.7 * usual
+    assert by_wall > 0.9 * usual
 
 
 @pytest.mark.parametrize("choice", LEARNERS, ids=NAMES)

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.policies.content.knowledge import mask_settled
+from eddy.classes.single_values import FIRST_VALUE, MOST_NUMBERS
 from eddy.policies.content.profile import Profile, gain_ratios, skews
 from eddy.policies.content.selectivities import RunningSelectivities
-from eddy.policies.shared.orders import MOST_ORDERS, best_orders
+from eddy.policies.shared.orders import MOST_ORDERS, best_orders, mask_settled
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}
@@ -221,6 +221,27 @@ def test_a_batch_moves_the_quick_estimate_as_its_tuples_would_on_average() -> No
     for _ in range(50):
         single.add(np.zeros(1, int), np.ones(1))
     assert whole.snapshot()[0] == pytest.approx(single.snapshot()[0])
+
+
+def test_a_value_leans_on_the_bucket_that_it_was_in() -> None:
+    """What the bucket has seen stays with it, and counts until the value has been seen itself."""
+    running = RunningSelectivities(FIRST_VALUE, 0.95)
+    running.grow()
+    running.add(running.places(np.zeros(400, int), np.arange(400) % 2), np.arange(400) % 2)
+    before = running.rates()
+    running.widen(MOST_NUMBERS)
+    assert running.rates()[:, :FIRST_VALUE] == pytest.approx(before)
+    assert running.estimate_whole() == pytest.approx(0.5, abs=0.01)
+    buckets = np.append(np.arange(FIRST_VALUE), np.arange(MOST_NUMBERS - FIRST_VALUE) % 2).astype(np.uint8)
+    none, every = running.rates({0: buckets})[0, FIRST_VALUE : FIRST_VALUE + 2]
+    assert none < 0.05
+    assert every > 0.95
+    running.add(running.places(np.zeros(60, int), np.full(60, FIRST_VALUE)), np.ones(60))
+    assert running.rates({0: buckets})[0, FIRST_VALUE] > 0.9
+    other = RunningSelectivities(FIRST_VALUE, 0.95)
+    other.restore(running.snapshot())
+    other.add(other.places(np.zeros(1, int), np.array([FIRST_VALUE + 1])), np.ones(1))
+    assert other.rates({0: buckets})[0, FIRST_VALUE + 2] < 0.05
 
 
 def test_outcomes_of_several_operators_are_kept_apart() -> None:

@@ -29,7 +29,7 @@ from eddy.tuples.arrays import Integers
 
 _LAZY_KERNELS: dict[str, Kernel] = {"and": pc.and_kleene, "or": pc.or_kleene}
 # The value that settles AND and OR, whatever the others are.
-_SETTLING = {"and": pa.scalar(False), "or": pa.scalar(True)}
+_SETTLING = {"and": False, "or": True}
 
 
 class Refused(Exception):
@@ -150,7 +150,7 @@ def run_partly(step: BoundStep, frame: Frame, positions: Integers) -> Value:
 
 def connect_steps(name: str, steps: Sequence[BoundStep]) -> BoundStep:
     """Join any number of conditions by AND or OR."""
-    kernel, settling = _LAZY_KERNELS[name], _SETTLING[name]
+    kernel, settling = _LAZY_KERNELS[name], pa.scalar(_SETTLING[name])
     if all(step.value is not None for step in steps):
         return functools.reduce(lambda left, right: apply(kernel, (left, right), left.type), steps)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -16,8 +17,7 @@ WIDE = 160
 """Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column, with its stream where the text names one."""
 
     stream: str | None
@@ -26,8 +26,9 @@ class Column:
     def __str__(self) -> str:
         return self.name if self.stream is None else f"{self.stream}.{self.name}"
 
-    def __lt__(self, other: Column) -> bool:
-        return (self.stream or "", self.name) < (other.stream or "", other.name)
+    def __lt__(self, other: tuple[str | None, ...]) -> bool:
+        stream, name = other
+        return (self.stream or "", self.name) < (stream or "", name or "")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.cut import BUCKETS
-from eddy.policies.shared.share_costs import count_shares, fit_seconds, measure_skill, need_foretold
+from eddy.policies.shared.share_costs import count_shares, fit_seconds, leave_out_pauses, measure_skill, need_foretold
 from eddy.tuples.arrays import Floats, Integers, Mask
 
 FEWEST_LEGS = 8
@@ -36,9 +36,6 @@ MOST_UNLIKE = 100.0
 UNLIKE = 0.15
 """The spread of what legs take, as a share of the median of whole steps, from which on rows are believed to cost
 unlike. Half of the legs are within it, so a pause of the machine changes nothing."""
-
-MOST_ABOVE = 10.0
-"""A leg counts as at most so many times the median: beyond, it is a pause of the machine."""
 
 
 class ClassPrices:
@@ -62,7 +59,7 @@ class ClassPrices:
         rows, seconds = np.bincount(leg).astype(np.float64), seconds[first]
         before = {attribute for attribute, _ in self._known.values()}
         self._known, self._mean = {}, rows @ seconds / rows.sum()
-        seconds = np.minimum(seconds, MOST_ABOVE * np.median(seconds, axis=0))
+        seconds = leave_out_pauses(seconds, rows)
         unlike = _are_unlike(seconds, rows, step)
         varied = np.flatnonzero((buckets != buckets[:1]).any(axis=0)).tolist()
         self.is_open = bool(varied and unlike.any())

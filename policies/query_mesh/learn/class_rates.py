@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
+from eddy.classes.single_values import FIRST_VALUE, MOST_NUMBERS
 from eddy.policies.query_mesh.learn.best_attributes import EVENTS_TO_JUDGE, count_events, limit, weigh_each
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
@@ -53,6 +54,21 @@ class ClassRates:
         self.tellers: Integers = np.full(operators, NO_ATTRIBUTE)
         self._seen = np.zeros((operators, cells))
         self._out = np.zeros((operators, cells))
+        # Attributes whose values are told apart one by one, and the bucket of each value's number.
+        self.refined: Mapping[int, Buckets] = {}
+
+    def refine(self, refined: Mapping[int, Buckets]) -> None:
+        """Tell values of some attributes apart one by one: cells are buckets first, and then values.
+
+        They may tell of all operators, also of those that the sample says nothing about: hashed values hide it.
+        """
+        self.refined = refined
+        telling = [attribute for attribute in self.attributes if attribute in refined]
+        if telling:
+            self.tellers[self.tellers == NO_ATTRIBUTE] = telling[0]
+        more = MOST_NUMBERS - self._seen.shape[1]
+        if refined and more > 0:
+            self._seen, self._out = (np.pad(table, ((0, 0), (0, more))) for table in (self._seen, self._out))
 
     @property
     def attributes(self) -> tuple[int, ...]:
@@ -94,7 +110,7 @@ class ClassRates:
         """
         if not is_priced and (len(self.attributes) != 1 or not self.is_fine(len(sample))):
             return False
-        rest = sample.outcomes - self.predict(sample.buckets, sample.outcomes.mean(axis=0))
+        rest = sample.outcomes - self.predict(sample.told, sample.outcomes.mean(axis=0))
         return bool((_find_tellers(sample.buckets, rest, ()) == NO_ATTRIBUTE).all())
 
     def forget(self) -> None:
@@ -102,8 +118,10 @@ class ClassRates:
         self.tellers[:] = NO_ATTRIBUTE
         self._seen[:], self._out[:] = 0.0, 0.0
 
-    def find(self, buckets: Buckets, outcomes: Floats, *, anew: bool) -> None:
+    def find(self, buckets: Buckets, told: ValueNumbers, outcomes: Floats, *, anew: bool) -> None:
         """Name the attribute of each operator by a sample, with a row for each of its rows.
+
+        `told` has their numbers as well, where values are told apart one by one.
 
         Tables of operators that get another one begin with the sample; all of them, if they are to begin `anew`.
         """
@@ -112,15 +130,15 @@ class ClassRates:
             self.tellers[number] = tellers[number]
             self._seen[number], self._out[number] = 0.0, 0.0
             if tellers[number] != NO_ATTRIBUTE:
-                self.count(number, buckets[:, tellers[number]], outcomes[:, number])
+                self.count(number, told[:, tellers[number]], outcomes[:, number])
 
-    def keep(self, buckets: Buckets, outcomes: Floats) -> None:
+    def keep(self, buckets: ValueNumbers, outcomes: Floats) -> None:
         """Count rows of a sample, by the attributes as they are."""
         for number, teller in enumerate(self.tellers.tolist()):
             if teller != NO_ATTRIBUTE:
                 self.count(number, buckets[:, teller], outcomes[:, number])
 
-    def count(self, operator: int, buckets: Buckets, outcomes: Floats) -> None:
+    def count(self, operator: int, buckets: ValueNumbers, outcomes: Floats) -> None:
         """Count what an operator made of some rows, by their buckets of its attribute."""
         known = ~np.isnan(outcomes)
         cells = self._seen.shape[1]
@@ -130,10 +148,10 @@ class ClassRates:
         self._seen[operator] *= kept
         self._out[operator] *= kept
 
-    def without(self, buckets: Buckets, outcomes: Floats) -> ClassRates:
+    def without(self, buckets: ValueNumbers, outcomes: Floats) -> ClassRates:
         """The same tables less the rows of a sample, so that these can test what follows from the others."""
         others = ClassRates(*self._seen.shape)
-        others.tellers = self.tellers
+        others.tellers, others.refined = self.tellers, self.refined
         counted = ClassRates(*self._seen.shape)
         counted.tellers = self.tellers
         counted.keep(buckets, outcomes)
@@ -160,13 +178,21 @@ class ClassRates:
         apart = np.maximum(between - (groups - 1) * within, 0.0) / np.maximum(even, 1.0)
         belief = np.clip(within / np.maximum(apart, TINY), LEAST_BELIEF, MOST_BELIEF)[:, None]
         found: Floats = (self._out + belief * whole) / (self._seen + belief)
+        # A value leans on its bucket, which has seen it before it was told apart.
+        for operator, teller in enumerate(self.tellers.tolist()):
+            if teller in self.refined:
+                values = slice(FIRST_VALUE, None)
+                usual_there = found[operator].take(self.refined[teller][values])
+                seen, out, lean = self._seen[operator, values], self._out[operator, values], belief[operator]
+                found[operator, values] = (out + lean * usual_there) / (seen + lean)
         return found
 
-    def weights(self) -> Mapping[int, Floats]:
-        """The rows of each bucket of each attribute that tells something."""
-        return {a: self._seen[self.tellers == a].sum(axis=0) for a in self.attributes}
+    def count_rows(self, attribute: int) -> Floats:
+        """Count the rows of each bucket of an attribute that tells something."""
+        found: Floats = self._seen[self.tellers == attribute].sum(axis=0)
+        return found
 
-    def predict(self, buckets: Buckets, usual: Floats) -> Floats:
+    def predict(self, buckets: ValueNumbers, usual: Floats) -> Floats:
         """Outputs per input of each row and operator."""
         rates = self.rates(usual)
         found = np.tile(usual, (len(buckets), 1))

@@ -9,14 +9,14 @@ groups: from one rate for each operator and group all combinations follow. It is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats, Integers, Mask
 
 MOST_CELLS = 10_000
 """Combinations of groups: a hundred groups of two attributes, ten of four. Each is priced for each route."""
@@ -35,25 +35,39 @@ ROUNDS_OF_GROUPING = 8
 class Grid:
     """The group of each bucket of each attribute, and the route of each combination.
 
-    `group` has a row for each attribute, `route` a number for each combination: that of the first attribute counts
-    most.
+    Where values are told apart one by one, they are buckets here. `group` has an array for each attribute, `route` a
+    number for each combination: that of the first attribute counts most. Reports call a bucket of the first attribute
+    by the one in `named`.
     """
 
     used: tuple[int, ...]
-    group: Integers
+    group: tuple[Integers, ...]
     sizes: tuple[int, ...]
     route: Integers
-    seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    seen: tuple[Mask, ...]
+    named: Buckets
+
+    @property
+    def singly(self) -> tuple[int, ...]:
+        """The attributes whose values are told apart one by one."""
+        return tuple(a for a, group in zip(self.used, self.group, strict=True) if len(group) > BUCKETS)
 
     @property
     def depth(self) -> int:
         """Attributes that each row is looked at by."""
         return len(self.used)
 
-    def routes(self, buckets: Buckets) -> Integers:
-        """Give each row's route, by buckets of the used attributes."""
+    def routes(self, buckets: Buckets, numbers: ValueNumbers | None = None) -> Integers:
+        """Give each row's route, by buckets of the used attributes, and by the numbers of values that go singly.
+
+        A value that was not seen when the grid was made goes by its bucket.
+        """
         code = np.zeros(len(buckets), np.int64)
-        for column, group, size in zip(buckets.T, self.group, self.sizes, strict=True):
+        for place, (group, size, seen) in enumerate(zip(self.group, self.sizes, self.seen, strict=True)):
+            column = buckets[:, place]
+            if numbers is not None and len(group) > BUCKETS:
+                own = numbers[:, place]
+                column = np.where(seen.take(own), own, column)
             code = code * size + group.take(column)
         return self.route.take(code)
 
@@ -64,7 +78,7 @@ class Grid:
     def renumber(self, numbers: Sequence[int]) -> Grid:
         """The same grid with other numbers for its routes."""
         route = np.array(numbers)[self.route]
-        return Grid(used=self.used, group=self.group, sizes=self.sizes, route=route, seen=self.seen)
+        return replace(self, route=route)
 
     def branches(self) -> tuple[Branch, ...]:
         """The lines of reports: values of the first attribute, and the ways that their rows take."""
@@ -74,7 +88,7 @@ class Grid:
         for number, row in enumerate(ways):
             alike.setdefault(tuple(np.unique(row).tolist()), []).append(number)
         for taken, groups in alike.items():
-            buckets = np.flatnonzero(np.isin(self.group[0], groups) & self.seen[0])
+            buckets = np.unique(self.named[np.isin(self.group[0], groups) & self.seen[0]])
             if len(buckets):
                 lines.append(Branch(level=0, attribute=self.used[0], buckets=tuple(buckets.tolist())))
                 lines += [Branch(level=1, way=way) for way in taken]
@@ -82,15 +96,20 @@ class Grid:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        names = ("group", "route", "seen")
-        return {"used": list(self.used), "sizes": list(self.sizes), **{n: getattr(self, n).tolist() for n in names}}
+        lists = {name: [array.tolist() for array in getattr(self, name)] for name in ("group", "seen")}
+        lists |= {"route": self.route.tolist(), "named": self.named.tolist()}
+        return {"used": list(self.used), "sizes": list(self.sizes), **lists}
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Grid:
         """The grid that a snapshot was taken of."""
-        numbers = {name: np.array(state[name], np.int64) for name in ("group", "route")}
         return Grid(
-            used=tuple(state["used"]), sizes=tuple(state["sizes"]), seen=np.array(state["seen"], bool), **numbers
+            used=tuple(state["used"]),
+            sizes=tuple(state["sizes"]),
+            route=np.array(state["route"], np.int64),
+            group=tuple(np.array(group, np.int64) for group in state["group"]),
+            seen=tuple(np.array(seen, np.bool_) for seen in state["seen"]),
+            named=np.array(state.get("named", range(BUCKETS)), np.uint8),
         )
 
 
@@ -98,10 +117,10 @@ def count_groups(attributes: int) -> int:
     """Count the groups that each of some attributes may have.
 
     >>> [count_groups(attributes) for attributes in (1, 2, 4, 12)]
-    [256, 100, 10, 2]
+    [10000, 100, 10, 2]
     """
     # A root that is a whole number may come out as a little less.
-    return min(max(int(MOST_CELLS ** (1 / attributes) + ROUNDING), 2), BUCKETS)
+    return max(int(MOST_CELLS ** (1 / attributes) + ROUNDING), 2)
 
 
 def group_buckets(values: Floats, rows: Floats, most: int) -> tuple[Integers, Floats]:
@@ -110,6 +129,8 @@ def group_buckets(values: Floats, rows: Floats, most: int) -> tuple[Integers, Fl
     `values` have a row for each bucket, which has so many `rows`. Gives the group of each bucket, and the values of
     each group. Buckets that nobody has seen are in the group that is nearest to theirs.
     """
+    if most >= len(values):
+        return np.arange(len(values)), values
     met = np.flatnonzero(rows > 0)
     if not len(met):
         return np.zeros(len(values), np.int64), values.mean(axis=0, keepdims=True)
@@ -136,6 +157,6 @@ def _spread(known: Floats, weight: Floats, most: int) -> Floats:
 
 
 def _find_nearest(values: Floats, middles: Floats) -> Integers:
-    apart = (values[:, None, :] - middles[None]) ** 2
-    nearest: Integers = apart.sum(axis=2).argmin(axis=1)
+    # Squares of differences, but for that of the value, which is the same for all: one product of matrices.
+    nearest: Integers = ((middles**2).sum(axis=1) - 2 * values @ middles.T).argmin(axis=1)
     return nearest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
@@ -25,7 +27,7 @@ from eddy.query.binding import bind
 from eddy.spark import cell, checkpoint_guard, parcels, worker_cache
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.planning import plan_layout
-from eddy.spark.parcels import rows_of, write
+from eddy.spark.parcels import PARCEL_SCHEMA, rows_of, write
 from eddy.spark.shipped import Shipped, pack_code
 from tests.eddy.spark.test_attach import local, query, rows, table
 from tests.eddy.test_same_answer import rows_of as counted
@@ -220,8 +222,8 @@ def test_few_engines_are_kept() -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda s: (s[0], s[1], s[2][:-1]), "the state cannot be read, the checksum does not match"),
-        (lambda s: (s[0] + 1, s[1], s[2]), "expected state of format 1, got format 2"),
+        (lambda s: (s[0], s[1], s[2][:-1]), r"the state cannot be read, ValueError: expected \d+ bytes of rows"),
+        (lambda s: (s[0] + 1, s[1], s[2]), "expected state of format 1 or 2, got format 3"),
         (lambda s: (s[0], None, None), "the state cannot be read, AttributeError"),
         (lambda s: astuple(pack({"other": 1}, {})), "the state cannot be read, KeyError: 'query'"),
     ],
@@ -258,3 +260,39 @@ def test_a_checkpoint_of_another_layout_is_refused() -> None:
     checkpoint_guard.check(shipped(query(), layout=layouts[0]), again)
     with pytest.raises(eddy.CheckpointError, match="cells: the checkpoint has 2, this start has 3"):
         checkpoint_guard.check(shipped(query(), layout=layouts[1]), again)
+
+
+def asks_the_guard(token: str, query: str | None, batch: str | None) -> bool:
+    """Whether a task of some micro-batch has a parcel for the guard."""
+    context = TaskContext()
+    context._localProperties = {
+        name: value for name, value in zip(checkpoint_guard.PROPERTIES, (query, batch), strict=True) if value
+    }
+    times = pa.array([0], pa.timestamp("us", "UTC"))
+    columns = [pa.array([label(0)]), pa.array(["a"]), times, pa.array([b"x"])]
+    sent = pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TaskContext, "_taskContext", context)
+        found = checkpoint_guard.label_with_state(iter([sent, sent]), token)
+        labels = [name.as_py() for batch in found for name in batch.column("cell")]
+    assert labels[-2:] == [label(0)] * 2
+    return bool(labels[0] == checkpoint_guard.LABEL)
+
+
+def test_the_guard_is_asked_in_the_first_micro_batch_of_a_process() -> None:
+    """Also by a second task of it, or by a retry; and by whoever is not told which micro-batch it is."""
+    token, other = uuid.uuid4().hex, uuid.uuid4().hex
+    assert [asks_the_guard(token, "q", batch) for batch in ("3", "3", "4", "5")] == [True, True, False, False]
+    # Another start, which may have another layout, another checkpoint, or a job whose micro-batches have no number.
+    assert [asks_the_guard(other, "q", batch) for batch in ("5", "6")] == [True, False]
+    assert [asks_the_guard(token, "r", batch) for batch in ("0", "1")] == [True, False]
+    assert [asks_the_guard(token, *told) for told in (("q", None), (None, "9"), (None, None))] == [True] * 3
+
+
+def test_the_guard_writes_once() -> None:
+    schemas = {name: tables[0].schema for name, tables in STREAMS.items()}
+    given, held = shipped(query(), layout=plan_layout(bind(query(), schemas), 2).describe()), state()
+    checkpoint_guard.check(given, held)
+    again = state(held.get)
+    checkpoint_guard.check(given, again)
+    assert [json.loads(one.json())["updated"] for one in (held, again)] == [True, False]

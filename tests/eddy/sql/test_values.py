@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from eddy.sql import Column, parse, truth
+from eddy.sql.values.arrays import MANY_BITS
 from tests.eddy.sql import cases, generator
 from tests.eddy.sql.rows import TABLE, TYPES, columns, plain
 
@@ -137,3 +138,12 @@ def test_pyarrow_still_mistakes_the_offsets_of_strings_that_were_cut_and_cast() 
     except pa.ArrowInvalid:
         return
     assert found != ["ABC", "D"]
+
+
+@pytest.mark.parametrize("rows", [0, 1, MANY_BITS - 1, MANY_BITS, MANY_BITS + 13])
+@pytest.mark.parametrize("start", [0, 1, 7, 8, 9])
+@pytest.mark.parametrize("values", [(True, False), (True, None, False, False)])
+def test_the_mask_of_many_rows_is_that_of_each(rows: int, start: int, values: tuple[bool | None, ...]) -> None:
+    picked = np.random.default_rng(rows).integers(0, len(values), start + rows).tolist()
+    array = pa.array([values[one] for one in picked], pa.bool_()).slice(start)
+    assert truth(array).tolist() == [one is True for one in array.to_pylist()]

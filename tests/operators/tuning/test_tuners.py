@@ -14,8 +14,10 @@ import pytest
 from eddy.errors import CheckpointError
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.tuning import learned
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
+from eddy.operators.tuning.learned import THINKING, Learned
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
 from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.select.registry import SELECTIONS
@@ -33,8 +35,17 @@ EARLY = np.array([5, 1, 3, 2, 1, 8, 2]) * 60
 LATE = np.array([1, 9, 1, 1, 5, 1, 1]) * 60
 
 
+@pytest.fixture(autouse=True)
+def looks_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These are few searches: how often it pays to look has tests of its own."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+
+
 def settings(kind: str, **given: Any) -> IndexSettings:
-    return IndexSettings(**{"kind": kind, "period": 8_000, "trigger": 16_000, "training": 8_000, **given})
+    """Parts of the model are never merged."""
+    return IndexSettings(
+        **{"kind": kind, "merge": False, "period": 8_000, "trigger": 16_000, "training": 8_000, **given}
+    )
 
 
 def model(**given: Any) -> ModelCatalog:
@@ -109,6 +120,37 @@ def test_chosen_follows_the_searches_and_is_cheaper(assess: str) -> None:
     assert [batch for batch in run.switches() if TURN < batch < TURN + 14]
     assert sum(run.work[12:TURN]) < 0.95 * sum(fixed.work[12:TURN])
     assert sum(run.work[-8:]) < 0.95 * sum(fixed.work[-8:])
+
+
+def test_where_little_is_done_indexes_are_looked_at_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look is paid for by the work since the last one; the first is for nothing."""
+    monkeypatch.setattr(learned, "LOOK", 1_000)
+    known = Learned(work=int(7_000 / THINKING) - 1)
+    assert known.pays_a_look(7)
+    assert known.is_worth_a_look({1: 10.0}, 100, is_tried=False)
+    assert known.work == 0
+    known.work = int(7_000 / THINKING) - 1
+    assert not known.pays_a_look(7)
+    known.work += 1
+    assert known.pays_a_look(7)
+
+
+def test_after_looks_in_vain_the_next_is_later() -> None:
+    known = Learned(searches=100)
+    waits = []
+    for _ in range(6):
+        known.look_later(10)
+        waits.append(known.next_look - known.searches)
+    assert waits == [0, 10, 30, 70, 70, 70]
+    known.shares = {1: 1.0}
+    assert not known.is_worth_a_look({1: 10.0}, 100, is_tried=False)
+    assert known.is_worth_a_look({2: 10.0}, 100, is_tried=False)
+
+
+def test_a_small_gain_does_not_split_what_is_merged() -> None:
+    """Parts with other maps are not merged, and each more is looked into by every search."""
+    split, merged = (Run(drift, settings("chosen", merge=merge), x=model()).go(44) for merge in (False, True))
+    assert len(merged.switches()) < len(split.switches())
 
 
 def test_what_a_switch_has_brought_is_told_under_its_number() -> None:

@@ -51,7 +51,7 @@ def written(running: Engine) -> dict[str, Any]:
     return {
         **meta["state"].get("streams", {}),
         "meta": meta,
-        "tables": {name: str(table.to_pydict()) for name, table in tables.items()},
+        "tables": {name: [str(part.read().to_pydict()) for part in parts] for name, parts in tables.items()},
     }
 
 

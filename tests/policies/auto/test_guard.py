@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from eddy.contracts import Statistic
-from eddy.policies.auto.duel import Cost
-from eddy.policies.auto.guard import LARGE_ROUND, QUIET_ROUNDS, ArmGuard
+from eddy.policies.auto.duel import HALF_LIFE_ROWS, Cost
+from eddy.policies.auto.guard import LARGE_ROUND, QUIET_ROUNDS, ArmGuard, WholeGuard
+from eddy.policies.shared.account import Account
 
 WRITTEN = [3.0, 5.0]
 
@@ -50,11 +51,52 @@ def test_nothing_is_said_before_there_are_rows_in_the_written_order() -> None:
     assert not guard.fails(0.0, Cost())
 
 
+def test_rows_that_surely_cost_something_else_by_now_are_judged_by_themselves() -> None:
+    """Windows fill up: by all its rows the arm would be cheaper than the written order for many rounds more."""
+    guard = ArmGuard(turns=False)
+    for _ in range(100):
+        guard.count(cases([1.0, 3.0] * 100))
+    assert not guard.fails(0.0, written())
+    guard.count(cases([4.5, 5.5] * 100))
+    assert guard.arm.mean == pytest.approx(5.0)
+    assert guard.fails(0.0, written())
+
+
+def test_rows_fade_also_while_nobody_counts() -> None:
+    guard, other = ArmGuard(turns=False), ArmGuard(turns=False)
+    for each in (guard, other):
+        each.count(cases([1.0, 3.0] * 1_000))
+    guard.end_quiet(int(HALF_LIFE_ROWS), 0.0)
+    for each in (guard, other):
+        each.count(cases([2.0, 2.4] * 1_000))
+    assert other.arm.mean < guard.arm.mean < 2.2
+    assert guard.may_be_quiet(1_000, 0, is_due=False)
+
+
+def test_arms_that_lose_together_go_together() -> None:
+    """One stream's rows ask what others have left: each arm is better than going back alone, and all are worse."""
+    guard, accounts = WholeGuard(), [Account(0.02), Account(0.02)]
+    for number in range(20):
+        assert not guard.fails
+        accounts[0].pay_rows(written=10.0, spent=4.0 + number % 3)
+        accounts[1].pay_rows(written=10.0, spent=14.0 + number % 2)
+        guard.count(accounts)
+    for number in range(20):
+        accounts[1].pay_rows(written=10.0, spent=14.0 + number % 2)
+        guard.count(accounts)
+    assert guard.fails
+    again = WholeGuard()
+    again.restore(json.loads(json.dumps(guard.snapshot())))
+    assert again.fails
+    guard.forget(accounts)
+    assert not guard.fails
+
+
 def test_one_round_that_is_far_too_dear_is_enough() -> None:
     guard = ArmGuard(turns=False)
     for _ in range(100):
         assert not guard.count(cases([1.0, 3.0] * 100))
-    assert guard.count(cases([9.0, 11.0] * 50))
+    assert guard.count(cases([9.0, 11.0] * 45))
     assert guard.arm.mean < 4.0
     assert guard.fails(0.0, written())
     # On the whole it is cheaper than the written order: nobody would understand that it has to go.

@@ -17,6 +17,7 @@ from eddy import wiring
 from eddy.contracts import NO_FEATURES, Column, Leg, Lineage, Observation, Policy, Prices, Setting, Statistics, Task
 from eddy.engine import Engine
 from eddy.policies.auto.arms import Arm, Kept
+from eddy.policies.auto.charges import Charges
 from eddy.policies.auto.course import DECISIONS_KEPT, Course
 from eddy.policies.auto.duel import Bill
 from eddy.policies.auto.ledger import Ledger
@@ -144,7 +145,7 @@ def test_an_idle_stream_tells_no_arm_anything_and_builds_nothing(monkeypatch: py
     for owner, name in (
         (Course, "observe"),
         (Course, "_ask"),
-        (Ledger, "charge"),
+        (Charges, "charge"),
         (Ledger, "settle"),
         (Prices, "__getitem__"),
     ):

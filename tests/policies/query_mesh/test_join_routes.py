@@ -13,6 +13,7 @@ import pytest
 import eddy
 from eddy import wiring
 from eddy.engine.snapshot import Snapshot, unpack
+from eddy.tuples.packed import Packed
 from tests.policies.checks import steady_clock
 
 ROWS, BATCH, CHANGE = 6_000, 200, 3_000
@@ -71,7 +72,7 @@ def test_routes_follow_the_keys() -> None:
     assert decisions.loc[decisions["batch"] >= CHANGE // BATCH, "reason"].str.contains("is cheaper than").any()
 
 
-def learned(state: Snapshot) -> tuple[dict[str, Any], dict[str, pa.RecordBatch]]:
+def learned(state: Snapshot) -> tuple[dict[str, Any], dict[str, list[Packed]]]:
     """All of a state but what it tells people of indexes, which a restart builds anew."""
     meta, tables = unpack(state)
     del meta["indexed"], meta["sections"]

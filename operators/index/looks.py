@@ -1,4 +1,4 @@
-"""PartSearches of probes into the parts of a STeM's rows: where each finds runs of candidates."""
+"""Looks of probes into the parts of a STeM's rows: where each finds runs of candidates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Index
 from eddy.kernels.arguments import NO_BOUNDS, Lookup, Lookups, Narrowing, Places, Rising
 from eddy.kernels.choice import choose_kernels
 from eddy.kernels.narrowing import narrow
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.time_bounds import narrow_order
 from eddy.tuples.arrays import Integers
 from eddy.tuples.request import Request
@@ -29,8 +29,8 @@ class Ready(NamedTuple):
     runs: Runs
 
 
-class PartSearch(NamedTuple):
-    """A search in a part, by its number among all."""
+class Look(NamedTuple):
+    """A look into a part, by its number among all."""
 
     number: int
     part: Part
@@ -43,10 +43,10 @@ class PartSearch(NamedTuple):
         return self.key_map is None or (self.part.rises and self.key_map.then is None and self.ready.runs.exact)
 
 
-class PartSearches:
+class Looks:
     """What probes of one pattern do, as long as rows are as they are."""
 
-    def __init__(self, looks: Sequence[PartSearch], pattern: int, builder: Builder) -> None:
+    def __init__(self, looks: Sequence[Look], pattern: int, builder: Builder) -> None:
         self.served: Sequence[tuple[Served, int]] = [((look.key_map, pattern), look.part.start) for look in looks]
         self.key_maps = {look.key_map for look in looks}
         self.in_order = all(look.in_order for look in looks)
@@ -69,8 +69,8 @@ class PartSearches:
         found |= {look.number: self._look_into(look, request, within, places) for look in self._others}
         return places, [found[look.number] for look in self._looks]
 
-    def _make_lookup(self, look: PartSearch) -> Lookup | None:
-        """Say what a kernel needs for a search; None where it would take more than that."""
+    def _make_lookup(self, look: Look) -> Lookup | None:
+        """Say what a kernel needs for a look; None where it would take more than that."""
         index, begin, runs = look.ready
         table = None if index is None else index.table(self._pattern)
         if table is None or look.key_map is None or look.key_map.then is not None:
@@ -79,7 +79,7 @@ class PartSearches:
         times = Rising(self._builder.read_times(look.part), look.part.least, look.part.newest) if is_rising else None
         return Lookup(table, look.number, begin, times)
 
-    def _look_into(self, look: PartSearch, request: Request, within: Narrowing, places: Places) -> int:
+    def _look_into(self, look: Look, request: Request, within: Narrowing, places: Places) -> int:
         """Write down what some probes find in one part; counts the runs with rows."""
         slot, probes, size = find_probes(places.reach, look.number, len(request))
         index, begin, runs = look.ready
@@ -96,13 +96,7 @@ class PartSearches:
         return size if index is None else int(np.count_nonzero(many))
 
     def _narrow(
-        self,
-        look: PartSearch,
-        request: Request,
-        within: Narrowing,
-        probes: slice | Integers,
-        first: Integers,
-        many: Integers,
+        self, look: Look, request: Request, within: Narrowing, probes: slice | Integers, first: Integers, many: Integers
     ) -> None:
         """Leave out what is out of bounds, by the key or the time that rows of one code stand in order of."""
         index, _, runs = look.ready

@@ -1,0 +1,68 @@
+"""A snapshot as a file of its own, beside any checkpoint."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from eddy.engine.engine import Engine
+from eddy.engine.snapshot import Snapshot
+from eddy.errors import CheckpointError, read_message, warn
+
+MARK = b"edl1"
+"""The first bytes of a file, with the number of its format; the snapshot has a checksum of the rest."""
+
+NUMBER_BYTES = 8
+"""Bytes of each of the two numbers behind the mark: the snapshot's format, and the length of its JSON."""
+
+
+def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, Sequence[Path]]:
+    """Make an engine that goes on from the first of some files that is there, or begins anew.
+
+    Gives it with the files that it may write: one that cannot be read may be somebody else's, and is told and left
+    alone.
+    """
+    engine, own = make(), list(files)
+    for file in files:
+        try:
+            if (saved := read_file(file)) is not None:
+                engine.restore(saved)
+                break
+        except CheckpointError as error:
+            warn(f"where: what was learned cannot be read from {file}, and is learned anew: {read_message(error)}")
+            # A half of it may have been taken.
+            engine = make()
+            own.remove(file)
+    return engine, own
+
+
+def write_file(file: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot under another name, and give it its own at once: nobody ever reads half of it."""
+    meta = snapshot.meta.encode()
+    numbers = [number.to_bytes(NUMBER_BYTES, "big") for number in (snapshot.format, len(meta))]
+    body = b"".join((MARK, *numbers, meta, snapshot.blob))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
+            new.write(body)
+        os.replace(new.name, file)
+    except OSError as error:
+        warn(f"where: what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+
+
+def read_file(file: Path) -> Snapshot | None:
+    """Read what `write_file` wrote, if anything; who restores it checks its sum."""
+    try:
+        body = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CheckpointError(f"file: {read_message(error)}") from error
+    begin = len(MARK) + 2 * NUMBER_BYTES
+    if not body.startswith(MARK) or len(body) < begin:
+        raise CheckpointError(f"file: expected {MARK!r} and two numbers in front, got {body[:begin]!r}")
+    middle = len(MARK) + NUMBER_BYTES
+    kind, length = int.from_bytes(body[len(MARK) : middle], "big"), int.from_bytes(body[middle:begin], "big")
+    return Snapshot(kind, body[begin : begin + length].decode(errors="replace"), body[begin + length :])

@@ -1,0 +1,57 @@
+"""Tells whether a query keeps anything from one micro-batch to the next."""
+
+from __future__ import annotations
+
+from eddy.errors import QueryError, check_choice
+from eddy.query.query import Query
+
+KEPT, NOT_KEPT = "store", "none"
+
+STATES = (KEPT, NOT_KEPT)
+"""Where what must outlive a micro-batch is kept on Spark: in its state store, or nowhere."""
+
+
+def find_state_need(query: Query) -> str:
+    """Say why a query needs a state store; "" if it does not.
+
+    >>> from eddy.query import Stream
+    >>> find_state_need(Query(streams=[Stream("a")])), find_state_need(Query(streams=[Stream("a", time="t", delay=5)]))
+    ('', 'stream "a" has a delay, so how far it has come decides which rows are late')
+    """
+    (first, *others) = query.streams
+    if others or query.tables:
+        return "rows are kept to be joined"
+    if first.delay is not None:
+        return f'stream "{first.name}" has a delay, so how far it has come decides which rows are late'
+    if query.max_results is not None:
+        return "max_results counts the results of a whole micro-batch"
+    return ""
+
+
+def choose_state(query: Query, asked: str | None = None, *, kept: bool = False, where: str = "attach") -> str:
+    """Choose where what must outlive a micro-batch is kept: as is asked for, or as the query needs it.
+
+    `kept` says that something else is to be kept, such as what cells have learned.
+
+    >>> from eddy.query import Stream
+    >>> choose_state(Query(streams=[Stream("a")])), choose_state(Query(streams=[Stream("a")]), kept=True)
+    ('none', 'store')
+    """
+    need = find_state_need(query)
+    if asked is not None:
+        check_choice(asked, STATES, "state", where=where)
+    if asked == NOT_KEPT and need:
+        raise QueryError(f'{where}: state: expected "{KEPT}", since {need}; got "{NOT_KEPT}"')
+    return asked or (KEPT if need or kept else NOT_KEPT)
+
+
+def describe_state(query: Query, state: str) -> str:
+    """Say where what must outlive a micro-batch is kept, and why.
+
+    >>> from eddy.query import Stream
+    >>> describe_state(Query(streams=[Stream("a")]), "none")
+    'none: filters are one step, without a shuffle'
+    """
+    if state == NOT_KEPT:
+        return "none: filters are one step, without a shuffle"
+    return f"in the checkpoint: {find_state_need(query) or 'what was learned'}"

@@ -1,0 +1,1 @@
+"""Filters alone: a step of Spark without state and without a shuffle."""

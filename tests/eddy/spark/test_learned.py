@@ -1,0 +1,152 @@
+"""What a worker keeps of a query: in its memory, in a file that may be damaged, and with no answer depending on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+from pyspark import SparkFiles
+
+import eddy
+from eddy.engine.snapshot_file import read_file
+from eddy.errors import CheckpointError, EddyWarning
+from eddy.query import fingerprint
+from eddy.query.binding import bind
+from eddy.query.shorthand import make_query, read_predicates
+from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.stateless import learned, task
+
+SCHEMA = pa.schema({"k": pa.int64()})
+
+
+def is_odd(k: npt.NDArray[np.int64]) -> Any:
+    return k % 2 == 1
+
+
+def is_third(k: npt.NDArray[np.int64]) -> Any:
+    return k % 3 == 0
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A worker that has seen nothing yet, and its folder."""
+    monkeypatch.setattr(learned, "ENGINES", type(learned.ENGINES)())
+    # As a worker sets them when it begins a task.
+    monkeypatch.setattr(SparkFiles, "_root_directory", str(tmp_path))
+    monkeypatch.setattr(SparkFiles, "_is_running_on_worker", True)
+    return tmp_path
+
+
+def shipped(token: str = "t") -> Shipped:
+    stream, filters = read_predicates([is_odd, is_third], ["k"], case_sensitive=False)
+    query = make_query(stream, filters, ["k"], "where")
+    code, functions = pack_code(query, {"name": "content", "costs": "unit"})
+    return Shipped(
+        token=token,
+        code=code,
+        functions=functions,
+        schemas={stream: SCHEMA},
+        tables={},
+        seed=0,
+        parts=fingerprint.of(bind(query, {stream: SCHEMA})),
+        layout={"cells": 1},
+        ticks_per_ms=0,
+        flush=0,
+    )
+
+
+def run(asked: Shipped, *parts: range, remember: Path | None = None) -> list[dict[str, Any]]:
+    """The verdicts of a task."""
+    columns = iter([pa.array(part, pa.int64()) for part in parts])
+    arrays = task.judge(asked, columns, None if remember is None else str(remember))
+    return [row for array in arrays for row in array.to_pylist()]
+
+
+def passed(rows: list[dict[str, Any]]) -> list[int]:
+    return [place for place, row in enumerate(rows) if row["passes"]]
+
+
+def test_a_worker_goes_on_with_its_engine(place: Path) -> None:
+    asked = shipped()
+    rows = run(asked, range(10), range(0), range(10, 20))
+    assert passed(rows) == [3, 9, 15]
+    assert [number for number, row in enumerate(rows) if row["report"]] == [19]
+    first = learned.ENGINES["t"].engine
+    assert passed(run(asked, range(7))) == [3]
+    assert learned.ENGINES["t"].engine is first
+    assert run(asked) == []
+    for number in range(learned.MOST_QUERIES + 1):
+        run(shipped(str(number)), range(3))
+    assert len(learned.ENGINES) == learned.MOST_QUERIES
+
+
+def test_a_new_worker_goes_on_from_the_file(place: Path) -> None:
+    asked = shipped()
+    run(asked, range(5_000))
+    (file,) = place.rglob("*.learned")
+    assert [one.name for one in file.parent.iterdir()] == ["0.learned"]
+    learned.ENGINES.clear()
+    kept = learned.find(asked, 0)
+    assert kept.engine.snapshot() == read_file(file)
+    # Another partition has no file yet, and begins anew.
+    assert learned.find(asked, 1).engine.snapshot() != read_file(file)
+
+
+@pytest.mark.parametrize("damage", [b"", b"edl1", b"edl1" + bytes(16), b"xxxx" * 9, None])
+def test_a_damaged_file_is_told_and_begun_anew(place: Path, damage: bytes | None) -> None:
+    asked = shipped()
+    run(asked, range(5_000))
+    (file,) = place.rglob("*.learned")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-9] + b"x" + whole[-8:] if damage is None else damage)
+    learned.ENGINES.clear()
+    with pytest.warns(EddyWarning, match="what was learned cannot be read from .*, and is learned anew"):
+        rows = run(asked, range(12))
+    assert passed(rows) == [3, 9]
+
+
+def test_a_file_of_another_query_is_not_taken(place: Path) -> None:
+    run(shipped("one"), range(100))
+    (file,) = place.rglob("*.learned")
+    found = read_file(file)
+    assert found is not None
+    other = replace(shipped(), parts={"filter": "another"})
+    with pytest.raises(CheckpointError):
+        other.engine(0, lambda: 0.0, lambda: 0.0).restore(found)
+
+
+def test_a_folder_that_takes_no_file_is_told(place: Path) -> None:
+    (place / learned.FOLDER).write_text("in the way")
+    with pytest.warns(EddyWarning, match="what was learned cannot be") as told:
+        assert passed(run(shipped(), range(5))) == [3]
+    assert len(told) == 2
+
+
+def test_a_file_of_the_users_outlives_the_application(place: Path) -> None:
+    file = place / "mine" / "learned"
+    asked = shipped()
+    assert passed(run(asked, range(5_000), remember=file))[:2] == [3, 9]
+    written = read_file(file)
+    # Another application has another folder, and another token if the functions have changed.
+    learned.ENGINES.clear()
+    kept = learned.find(replace(asked, token="other"), 5, str(file))
+    assert kept.engine.snapshot() == written
+    # That of another query is told, and left alone.
+    foreign = replace(asked, token="foreign", parts={"filter": "another"})
+    with pytest.warns(EddyWarning, match="is learned anew"):
+        run(foreign, range(100), remember=file)
+    assert read_file(file) == written
+
+
+def test_an_engine_that_failed_is_not_kept(place: Path) -> None:
+    asked = shipped()
+    wrong = iter([pa.array([1, 2], pa.int64()), pa.array(["x"])])
+    with pytest.raises(Exception, match="x"):
+        list(task.judge(asked, wrong))
+    assert not learned.ENGINES
+    assert isinstance(eddy.EddyWarning, type)

@@ -1,0 +1,219 @@
+"""eddy.where over frames of Spark: the rows that Spark's own filters keep, whatever is before and behind."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import eddy
+from eddy.spark import progress
+from tests.eddy.spark import feeds
+from tests.eddy.test_same_answer import rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 3_000
+
+
+def is_odd(k: npt.NDArray[np.int64]) -> Any:
+    return k % 2 == 1
+
+
+def starts_low(name: pd.Series) -> pd.Series:
+    return name.str.slice(0, 1) < "3"
+
+
+@eddy.predicate(columns=["st"], rowwise=True)
+def is_deep(value: dict[str, Any] | None) -> bool:
+    return value is not None and value["deep"] % 5 > 0
+
+
+PYTHON: tuple[Any, ...] = (is_odd, (starts_low, "na.me"), is_deep)
+
+
+def wide(spark: SparkSession, parts: int) -> DataFrame:
+    """Columns of all kinds, some of which have no way to Python at all; some partitions are empty."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    numbers = spark.range(0, ROWS, 1, 3).select(
+        (F.col("id") % 1_000).alias("k"), F.col("id").cast("string").alias("na.me")
+    )
+    columns = {
+        "st": F.when(F.col("k") % 7 > 0, F.struct(F.col("k").alias("deep"), F.array(F.lit(None), F.lit(1.5)))),
+        "big": F.expr("cast(k as decimal(38, 10)) / 3"),
+        "gap": F.expr("make_interval(1, 2, 0, k)"),
+        "map": F.expr("map(k, cast(null as string))"),
+        "at": F.expr("timestamp_seconds(k)"),
+    }
+    frame = numbers.select("*", *(column.alias(name) for name, column in columns.items())).where("k % 11 < 9")
+    return frame.repartition(parts, "k") if parts else frame
+
+
+def natively(frame: DataFrame) -> DataFrame:
+    """The same by Spark's own filters."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    odd = F.udf(lambda k: k % 2 == 1, "boolean")
+    low = F.udf(lambda name: name[:1] < "3", "boolean")
+    deep = F.udf(lambda value: value is not None and value["deep"] % 5 > 0, "boolean")
+    return frame.where(odd("k") & low("`na.me`") & deep("st")).where("k < 900").where(F.length("`na.me`") > 1)
+
+
+def found(frame: DataFrame) -> Counter[str]:
+    """The rows as Spark writes them, since no other way takes all types."""
+    texts = frame.selectExpr("to_json(struct(*)) as text").toArrow()
+    return Counter(texts["text"].to_pylist())
+
+
+@pytest.mark.parametrize(("parts", "policy"), [(0, "auto"), (7, "random"), (2, {"name": "content", "costs": "unit"})])
+def test_the_rows_are_those_of_sparks_own_filters(spark: SparkSession, parts: int, policy: Any) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame = wide(spark, parts)
+    ours = eddy.where(frame, *PYTHON, "k < 900", F.length("`na.me`") > 1, policy=policy)
+    assert ours.schema == frame.schema
+    expected = found(natively(frame))
+    assert sum(expected.values()) > 100
+    assert found(ours) == expected
+    report = eddy.report_of(ours)
+    assert report.batches()["results"].sum() == sum(expected.values())
+    assert set(report.operators()["operator"]) == {"is_odd", "starts_low", "is_deep"}
+
+
+def test_behind_and_before_other_steps_of_one_plan(spark: SparkSession) -> None:
+    frame = wide(spark, 3).drop("gap", "map").cache()
+    ours, theirs = eddy.where(frame, *PYTHON, "k < 900", "length(`na.me`) > 1"), natively(frame)
+    twice = eddy.where(eddy.where(frame, is_odd, "k < 900"), *PYTHON[1:], "length(`na.me`) > 1", name="second")
+    assert found(twice.union(ours)) == found(theirs.union(theirs))
+    kept = ours.cache()
+    assert found(kept.join(kept.select("k").distinct(), "k")) == found(theirs.join(theirs.select("k").distinct(), "k"))
+    assert len(ours.limit(5).collect()) == 5
+    assert found(ours.groupBy("k").count()) == found(theirs.groupBy("k").count())
+    assert eddy.where(ours, is_odd).where("false").count() == 0
+    kept.unpersist()
+    frame.unpersist()
+
+
+def test_a_stream_with_two_eddies_and_what_they_tell(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [pa.table({"k": range(start, start + 500), "v": ["x"] * 500}) for start in (0, 500, 1_000)]
+    stream = feeds.stream(spark, tmp_path / "in", tables)
+    frame = eddy.where(eddy.where(stream, is_odd), "k < 1200", lambda k: k % 3 == 0, name="thirds")
+    answer = feeds.answer(frame, tmp_path / "checkpoint")
+    assert sorted(answer.results["k"].to_pylist()) == [*range(3, 1_200, 6)]
+    assert eddy.report_of(answer.query, "where").batches()["rows"].tolist() == [500, 500, 500]
+    assert eddy.report_of(answer.query, "thirds").batches()["results"].tolist() == [83, 84, 33]
+    with pytest.raises(eddy.QueryError, match='several eddies; name one of them: "where", "thirds"'):
+        eddy.report_of(answer.query)
+    with pytest.raises(eddy.QueryError, match='unknown step "third"; did you mean "thirds"'):
+        eddy.report_of(answer.query, "third")
+    with pytest.raises(eddy.QueryError, match='"thirds" is a streaming frame; ask about the query'):
+        eddy.report_of(frame)
+    assert "without a shuffle and without state" in eddy.explain(frame)
+
+
+def test_the_watermark_of_a_stream_goes_through(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    moments = pa.array([0, 10_000_000, 90_000_000, 200_000_000], pa.timestamp("us", "UTC"))
+    tables = [pa.table({"at": moments[:2], "k": [1, 3]}), pa.table({"at": moments[2:], "k": [5, 7]})]
+    stream = feeds.stream(spark, tmp_path / "in", tables).withWatermark("at", "1 second")
+    counted = eddy.where(stream, is_odd).groupBy(F.window("at", "30 seconds")).count()
+    answer = feeds.answer(counted.select("count"), tmp_path / "checkpoint")
+    assert sum(answer.results["count"].to_pylist()) >= 3
+
+
+def test_what_is_wrong_is_one_error(spark: SparkSession) -> None:
+    frame = spark.range(10).select("id", "id")
+    with pytest.raises(eddy.QueryError, match='column "id" stands twice in the frame'):
+        eddy.where(frame, lambda id: id > 1)
+    lock = threading.Lock()
+    with pytest.raises(eddy.QueryError, match=r"cannot be sent to the workers.*it must not hold a lock"):
+        eddy.where(spark.range(10), lambda id: lock.locked())
+    with pytest.raises(eddy.QueryError, match="cannot be sent to the workers"):
+        eddy.where(spark.range(10), lambda id: spark.range(3).count() > id)
+    gaps = spark.sql("select make_interval(1) as gap")
+    with pytest.raises(eddy.QueryError, match='column "gap": Spark cannot hand values of type interval to Python'):
+        eddy.where(gaps, lambda gap: gap.notna())
+    wrong = eddy.where(spark.range(10), (lambda x: True, "id"))
+    with pytest.raises(Exception, match=r'filter "function_1".*expected one boolean for each of 5 rows, got bool'):
+        wrong.collect()
+
+
+def test_a_frame_without_an_action_has_no_report(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "ACTION_SECONDS", 0.05)
+    with pytest.raises(eddy.QueryError, match='report_of: "where": no action on the frame is over'):
+        eddy.report_of(eddy.where(spark.range(10), (is_odd, "id")))
+
+
+def test_frames_of_spark_have_the_attribute_too(spark: SparkSession) -> None:
+    importlib.import_module("eddy.accessor")
+    frame: Any = spark.range(10).withColumnRenamed("id", "k")
+    assert frame.eddy.where(is_odd, "k > 5").toArrow()["k"].to_pylist() == [7, 9]
+    assert frame.transform(eddy.where, is_odd, "k > 5").count() == 2
+
+
+def test_attach_keeps_nothing_where_there_is_nothing_to_keep(spark: SparkSession, tmp_path: Path) -> None:
+    moments = pa.array([5, None, 1, 9, 2, 4], pa.int64())
+    rows = pa.table(
+        {"T": moments, "k": [1, 3, 5, 7, 8, 9], "why": [None, None, None, None, None, "torn"], "v": [1.5] * 6}
+    )
+    asked = eddy.Query(
+        streams=[eddy.Stream("s", time="t", malformed="why", window=eddy.Range(3))],
+        filters=[eddy.Filter("odd", on="s", function=is_odd), eddy.Filter("low", on="s", where="k < 10")],
+        select=["s.k AS key", "s.v", "s.t"],
+    )
+    frames = {"s": feeds.stream(spark, tmp_path / "in", [rows])}
+    expected = rows_of(eddy.run_local(asked, {"s": rows}).results)
+    assert sum(expected.values()) == 3
+    starts: list[dict[str, Any]] = [{}, {"state": "store", "cells": 1}]
+    for number, options in enumerate(starts):
+        frame = eddy.attach(asked, frames, **options)
+        answer = feeds.answer(frame, tmp_path / f"checkpoint {number}")
+        assert answer.rows == expected
+        assert answer.results.column_names == ["key", "v", "t"]
+        assert answer.report.streams()[["rows", "untimed", "malformed"]].to_numpy().tolist() == [[6, 1, 1]]
+        assert (tmp_path / f"checkpoint {number}" / "state").is_dir() == bool(options)
+    assert "  evaluated by Spark, before: k < 10" in eddy.explain(eddy.attach(asked, frames))
+    assert "state on Spark\n  none: filters are one step, without a shuffle" in eddy.explain(asked)
+
+
+@pytest.mark.parametrize(
+    ("stream", "state", "said"),
+    [
+        ({"delay": 5, "time": "id"}, "none", 'state: expected "store", since stream "s" has a delay'),
+        ({}, "disk", 'attach: unknown state "disk"'),
+    ],
+)
+def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], state: str, said: str) -> None:
+    frame = spark.readStream.format("rate").load().selectExpr("value as id")
+    asked = eddy.Query(streams=[eddy.Stream("s", **stream)], filters=[eddy.Filter("f", on="s", where="id > 1")])
+    with pytest.raises(eddy.QueryError, match=said):
+        eddy.attach(asked, {"s": frame}, state=state)
+
+
+@eddy.predicate(rowwise=True, on_error="reject")
+def reads(text: str) -> bool:
+    return int(text) > 2
+
+
+def test_rows_that_were_put_aside_are_a_frame_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"k": [1, 3, 4, 5, 7], "text": ["1", "three", "four", "5", "seven"]})
+    kept = eddy.where(spark.createDataFrame(rows), is_odd, reads)
+    expected = [(3, "three", "reads"), (7, "seven", "reads")]
+    assert [tuple(row) for row in eddy.rejected(kept).drop("rejected_because").collect()] == expected
+    assert kept.toArrow()["k"].to_pylist() == [5]
+    stream = eddy.where(feeds.stream(spark, tmp_path / "in", [rows]), is_odd, reads)
+    aside = feeds.answer(eddy.rejected(stream), tmp_path / "checkpoint").results
+    assert aside["k"].to_pylist() == [3, 7]
+    assert aside.column_names == ["k", "text", "rejected_by", "rejected_because"]
+    assert all(why.startswith("ValueError") for why in aside["rejected_because"].to_pylist())
