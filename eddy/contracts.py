@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
-from eddy.classes.divider import Attribute, Buckets, ValueNumbers
-from eddy.classes.single_values import FIRST_VALUE, MOST_BUCKETS, MOST_NUMBERS
+from eddy.classes.divider import Attribute, Buckets
+from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
+from eddy.kernels.arguments import CodeTable
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
@@ -33,10 +34,8 @@ from eddy.tuples.runs import Ranges, Runs, scan_all
 from eddy.tuples.values import Held
 
 __all__ = [
-    "FIRST_VALUE",
     "MOST_ALONG_PATH",
     "MOST_BUCKETS",
-    "MOST_NUMBERS",
     "NOTHING",
     "NO_FEATURES",
     "NO_INSIGHT",
@@ -90,7 +89,6 @@ __all__ = [
     "Tuples",
     "Use",
     "Valid",
-    "ValueNumbers",
     "check_whole",
     "choose",
     "fading",
@@ -183,6 +181,9 @@ class Index(Protocol):
 
     def runs(self, pattern: int) -> Runs:
         """How many runs a search by some keys finds for each probe."""
+
+    def table(self, pattern: int) -> CodeTable | None:
+        """What a kernel needs to find one run for each probe, as a search would; None where it takes more."""
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Where in `order` each of some probes finds runs of rows: where they start, and how many rows they have.

@@ -19,6 +19,7 @@ from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
 from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, Memory
@@ -86,14 +87,12 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state
+    depends on, by names for people, where that is more than the query says. `index` is no part of it: with another one
+    the rows stay, and what was learned of their indexes is learned anew.
 
-    `parts` are what its state depends on, by names for people, where that is more than the query says. `index` is no
-    part of it: with another one the rows stay, and what was learned of their indexes is learned anew.
-
-    `thinking` is the clock by which policies say what it takes to plan and learn, `clock` where none is given.
-    Operators may wait for a service, so they go by the clock on the wall. Thinking is work of this thread alone: on a
-    machine that is busy elsewhere the wall says that it does not pay when it does.
+    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
+    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
@@ -197,6 +196,8 @@ def _build_machinery(
     query = binding.query
     if len(query.inputs) == 1:
         return _pass_input(binding, faults)
+    # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
+    choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)

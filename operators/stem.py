@@ -189,19 +189,19 @@ class Stem:
         #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
-    def mask_stood(self, rows: RowIds, before: RowIds) -> Mask:
-        """Mask the rows that stood here when others arrived.
+    @property
+    def has_ranks(self) -> bool:
+        """The window counts rows, so each row has a rank."""
+        return isinstance(self.window, Rows)
 
-        They are below the others' ids, and still in a window of rows when all of those had come.
-        """
-        # A pair is found once, by the row of the two that came last: it looks only at rows below its own `before`.
-        mask: Mask = rows < before
-        if isinstance(self.window, Rows):
-            # `arrived - len(self)` rows have gone, so `before` as a rank is that much more. The last `count` stay:
-            #
-            #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
-            mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
-        return mask
+    @property
+    def rank_shift(self) -> int:
+        """What to add to the id below which rows had come, to get the least rank that was in a window of rows then."""
+        # `arrived - len(self)` rows have gone, so an id as a rank is that much more. The last `count` rows stay:
+        #
+        #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
+        count = self.window.count if isinstance(self.window, Rows) else self.arrived
+        return self.arrived - len(self) - count
 
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool

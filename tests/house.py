@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The rooms, in order: a room imports itself and the rooms before it. A room is a folder, or a file that stands alone.
 ROOMS = (
-    *("version", "errors", "redaction", "tuples"),
+    *("version", "errors", "redaction", "tuples", "kernels"),
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
@@ -75,7 +75,7 @@ REGISTRY = "registry"
 # Importers of a room that the table names one by one.
 FEW_ROOMS = 6
 # What the figure of comments is about: the rooms that a tuple goes through.
-ENGINE = ("tuples", "predicates", "classes", "query", "operators", "routing", "engine")
+ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "routing", "engine")
 
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {

@@ -16,7 +16,8 @@ import pyarrow as pa
 from eddy.tuples import arrow_ipc
 
 LEVEL = 1
-"""Of zstd's levels. The third saves nothing more, in twice the time; lz4 leaves 1.3 to 2.5 times as many bytes."""
+"""Of zstd's levels. The third makes one of ten streams smaller, in twice the time; lz4 leaves 1.4 to 2.5 times as many
+bytes."""
 
 MOST_EXPANSION = 32
 """Bytes that one byte may stand for. What compresses better is padded: so nothing that says that it does is expanded.

@@ -150,7 +150,7 @@ def test_the_skeleton_runs_beside_ours(spark: SparkSession) -> None:
 def test_state_is_told_for_each_window(spark: SparkSession) -> None:
     told = spark_skeleton.state(repeats=1, windows=(50, 1_500), wide=20, warm=WARM)
     lines = [str(line) for line in told]
-    sizes = [float(line.split(": ")[1].split(" MB")[0]) for line in lines if "MB a cell" in line]
-    assert sizes == sorted(sizes)
-    assert len(sizes) == 2
-    assert lines[-1].startswith("goal for the largest")
+    sizes = [float(line.split(": ")[1].split(" MB")[0]) for line in lines if "MB of rows a cell" in line]
+    assert len(sizes) == 3
+    assert sizes[0] <= sizes[1]
+    assert [line for line in lines[-2:] if "goal: at most" in line] == lines[-2:]

@@ -62,7 +62,7 @@ class Held:
         """Whoever searches finds all rows of the window, in order; says how many candidates there were."""
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
-        ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
+        ranges, _ = self.catalog.find(Request(wanted), make_bounds([times], [None], WINDOW))
         at, rows = ranges.expand(0, self.values)
         # A pair as one number, since there are as many as a look through all rows finds.
         found = at * len(self.ticks) + rows
