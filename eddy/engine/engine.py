@@ -24,6 +24,7 @@ from eddy.engine.snapshot import (
     unpack,
 )
 from eddy.errors import EngineError
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
@@ -34,6 +35,7 @@ from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
+from eddy.query.shorthand import find_free
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
@@ -72,6 +74,23 @@ class _NoIndexes:
 NO_INDEXES: Indexes = _NoIndexes()
 
 
+class Caches(Protocol):
+    """What parts of a join have found, kept for who comes next."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
+
+
+class _NoCaches:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        return ()
+
+
+NO_CACHES: Caches = _NoCaches()
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
@@ -79,6 +98,23 @@ class Machinery(NamedTuple):
     stores: Mapping[str, Store]
     faults: Faults
     indexes: Indexes = NO_INDEXES
+    caches: Caches = NO_CACHES
+
+
+class Rejected(NamedTuple):
+    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
+
+    place: int
+    predicate: str
+    why: str
+
+
+def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Give the two columns that say why rows were put aside, under names that no other column has."""
+    return {
+        find_free("rejected_by", columns): [row.predicate for row in aside],
+        find_free("rejected_because", columns): [row.why for row in aside],
+    }
 
 
 class Settled(NamedTuple):
@@ -87,6 +123,7 @@ class Settled(NamedTuple):
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
+    caches: Sequence[CacheCount] = ()
 
 
 class Engine:
@@ -128,7 +165,7 @@ class Engine:
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
-        self._indexes = machinery.indexes
+        self._indexes, self._caches = machinery.indexes, machinery.caches
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
         # The last counters with routes of each stream: these are written down when somebody wants to have them.
@@ -160,8 +197,23 @@ class Engine:
         (name,) = self._streams
         parts = list(self._run({name: rows}, None, self._outlet.rows))
         passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return np.sort(self._find_places(name, passed))
+
+    def read_rejected(self) -> list[Rejected]:
+        """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
+        (name,) = self._streams
+        return [
+            Rejected(place, *self._faults.find(code)[:2])
+            for part in self._outlet.rejected
+            for place, code in zip(
+                self._find_places(name, part.ids[name]).tolist(), part.read_faults().tolist(), strict=True
+            )
+        ]
+
+    def _find_places(self, name: str, ids: RowIds) -> RowIds:
+        """Find the places of rows among all that came."""
         places = self._places[name]
-        return np.sort(passed if places is None else places[passed])
+        return ids if places is None else places[ids]
 
     def _run(
         self,
@@ -200,7 +252,9 @@ class Engine:
             store.settle(watermark)
         settled = self._clock()
         indexed = self._indexes.settle()
-        self._settled = Settled(indexed, settled - started, self._clock() - settled)
+        # The indexes have what room rows leave, and caches what is left then.
+        tuned = self._clock()
+        self._settled = Settled(indexed, settled - started, tuned - settled, self._caches.settle())
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -259,6 +313,7 @@ class Engine:
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
+            caches=self._settled.caches,
         )
 
     def _read_insight(self) -> Insight:
