@@ -12,7 +12,7 @@ from eddy.classes.classifier import Classifier, Look
 from eddy.contracts import Clock, Operator, Policy, Store
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
-from eddy.engine.emission import Emission
+from eddy.engine.emission import Emission, Rejected
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -34,7 +34,6 @@ from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
-from eddy.query.shorthand import find_free
 from eddy.routing.router import Router
 from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
@@ -80,22 +79,6 @@ class Machinery(NamedTuple):
     stores: Mapping[str, Store]
     faults: Faults
     indexes: Indexes = NO_INDEXES
-
-
-class Rejected(NamedTuple):
-    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
-
-    place: int
-    predicate: str
-    why: str
-
-
-def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Give the two columns that say why rows were put aside, under names that no other column has."""
-    return {
-        find_free("rejected_by", columns): [row.predicate for row in aside],
-        find_free("rejected_because", columns): [row.why for row in aside],
-    }
 
 
 class Settled(NamedTuple):
