@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from eddy.contracts import Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.counting import Counting, Settled
-from eddy.engine.emission import Emission
+from eddy.engine.emission import Emission, Rejected
 from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
@@ -31,29 +31,12 @@ from eddy.observe.prices import Prices
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
-from eddy.query.shorthand import find_free
 from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.packed import Packed
 
 Emitted = TypeVar("Emitted")
-
-
-class Rejected(NamedTuple):
-    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
-
-    place: int
-    predicate: str
-    why: str
-
-
-def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Give the two columns that say why rows were put aside, under names that no other column has."""
-    return {
-        find_free("rejected_by", columns): [row.predicate for row in aside],
-        find_free("rejected_because", columns): [row.why for row in aside],
-    }
 
 
 class Engine:
