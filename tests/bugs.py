@@ -1427,8 +1427,8 @@ BUGS = (
     Bug(
         name="a switch is not taken back",
         file="operators/tuning/tuner.py",
-        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n",
-        new="",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n            elif",
+        new="            if",
         tests=(TUNERS, "-k", "taken_back"),
     ),
     Bug(
