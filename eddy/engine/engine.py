@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import Classifier, Look
-from eddy.contracts import Clock, Operator, Policy, Store
+from eddy.contracts import Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.emission import Emission
+from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -31,7 +32,6 @@ from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
 from eddy.observe.regret import count_since
 from eddy.observe.wire import count_arrived, latest_routes
-from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
@@ -43,62 +43,6 @@ from eddy.tuples.arrays import RowIds
 from eddy.tuples.packed import Packed
 
 Emitted = TypeVar("Emitted")
-
-
-class Indexes(Protocol):
-    """The indexes of all inputs, and who chooses them."""
-
-    def settle(self) -> Indexed:
-        """End the micro-batch, once the rows that are past have gone: choose the indexes of the next one."""
-
-    def snapshot(self) -> Mapping[str, Any]:
-        """What must survive a restart, as JSON can hold it; empty if nothing was learned."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot, over the rows of it; from an empty one, learn anew."""
-
-
-class _NoIndexes:
-    """Those of a query that joins nothing."""
-
-    def settle(self) -> Indexed:
-        return Indexed()
-
-    def snapshot(self) -> Mapping[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        pass
-
-
-NO_INDEXES: Indexes = _NoIndexes()
-
-
-class Caches(Protocol):
-    """What parts of a join have found, kept for who comes next."""
-
-    def settle(self) -> Sequence[CacheCount]:
-        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
-
-
-class _NoCaches:
-    """Those of a query that joins nothing."""
-
-    def settle(self) -> Sequence[CacheCount]:
-        return ()
-
-
-NO_CACHES: Caches = _NoCaches()
-
-
-class Machinery(NamedTuple):
-    """An engine's parts besides its policy."""
-
-    operators: Sequence[Operator]
-    stores: Mapping[str, Store]
-    faults: Faults
-    indexes: Indexes = NO_INDEXES
-    caches: Caches = NO_CACHES
 
 
 class Rejected(NamedTuple):
