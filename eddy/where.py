@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.engine import Engine
-from eddy.engine.engine import Rejected, name_reasons
+from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.snapshot_file import resume, write_file
 from eddy.errors import QueryError, check_whole, read_message, write_repr
 from eddy.local import BATCH_ROWS

@@ -71,8 +71,8 @@ BUGS = (
     ),
     Bug(
         name="a state forgets what its indexes have done, once it goes on",
-        file="eddy/engine/engine.py",
-        old='self._indexed = check_latest(meta.get("indexed", {}))',
+        file="eddy/engine/counting.py",
+        old='self._indexed = check_latest(state.get("indexed", {}))',
         new="self._indexed = {}",
         tests=(INDEXING,),
     ),

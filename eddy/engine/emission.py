@@ -6,8 +6,8 @@ routing, and what comes out of it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from eddy.contracts import Store
 from eddy.errors import QueryError
 from eddy.predicates.faults import Faults, mask_rejected
 from eddy.query.binding import Binding
+from eddy.query.shorthand import find_free
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.tuples import merge
@@ -26,6 +27,22 @@ ROWS_PER_LOT = 1 << 13
 """Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
 
 MEGABYTE = 1 << 20
+
+
+class Rejected(NamedTuple):
+    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
+
+    place: int
+    predicate: str
+    why: str
+
+
+def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Give the two columns that say why rows were put aside, under names that no other column has."""
+    return {
+        find_free("rejected_by", columns): [row.predicate for row in aside],
+        find_free("rejected_because", columns): [row.why for row in aside],
+    }
 
 
 class Emission:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eddy.query import Query
@@ -34,21 +35,11 @@ def attach(  # noqa: PLR0913  what a user may say
     engines share the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`,
     which are as in `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the
     eddy does, in compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how
-    many rows each stream has, times their cost, and `heavy` which values of a key many rows have, as {"a.k": [0]}. A
-    query over one stream without a delay keeps nothing, and is one step without a shuffle, unless `cells` or
-    `state="store"` asks for a state; a checkpoint that has one needs `state="store"`.
+    many rows each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
+    {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
+    state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
     """
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    options = stream.Options(
-        policy=policy,
-        index=index,
-        cache_memory=cache_memory,
-        cells=cells,
-        pushdown=pushdown,
-        seed=seed,
-        sizes=sizes,
-        heavy=heavy,
-        state=state,
-    )
-    return stream.attach(query, frames, options)
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    return stream.attach(query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state))

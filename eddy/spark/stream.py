@@ -55,7 +55,7 @@ class Options:
     pushdown: bool
     seed: int
     sizes: Mapping[str, float] | None
-    heavy: Mapping[str, Sequence[Any]] | None
+    heavy: Mapping[str, Sequence[Any]] | None = None
     state: str | None = None
 
 

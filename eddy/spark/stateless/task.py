@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from eddy.engine import Engine
-from eddy.engine.engine import Rejected
+from eddy.engine.emission import Rejected
 from eddy.errors import EddyError
 from eddy.observe import wire
 from eddy.observe.counters import Counters
