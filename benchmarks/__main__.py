@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    caches,
     filters,
     index_structures,
     index_widths,
     indexes,
     joins,
+    kernels,
     peer_engines,
     peer_filters,
     peer_joins,
@@ -27,16 +29,20 @@ from benchmarks import (
     spark_filters,
     spark_joins,
     spark_skeleton,
+    spark_where,
 )
 from benchmarks.growth import Growth
 from benchmarks.measure import Ratio
+from eddy.kernels.choice import choose_kernels
 
 Benchmark = Callable[[], Iterator[str | Ratio | Growth]]
 
 SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
+    "kernels": kernels.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
+    "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
     "index_costs": index_widths.COSTS,
     "peer_filters": peer_filters.BENCHMARKS,
@@ -45,9 +51,10 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_filters": spark_filters.BENCHMARKS,
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
+    "spark_where": spark_where.BENCHMARKS,
 }
 
-PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas", "duckdb", "polars")
+PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -63,6 +70,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     print("ratio: the median over micro-batches of time / the baseline's time [the middle half of them]")
     print("the baseline is the one at 1.000; the control is its copy, and shows what is noise")
+    print(f"kernels of joins: {choose_kernels().note or choose_kernels().kernels.name}")
     for tool, reason in peers.absent().items():
         print(f"skipped: {tool}: {reason}")
     found: list[dict[str, Any]] = []
@@ -95,6 +103,7 @@ def write(place: Path, found: Sequence[dict[str, Any]]) -> None:
     So a run that is broken off was not for nothing.
     """
     made = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
+    made["kernels"] = choose_kernels().kernels.name
     place.write_text(json.dumps({"of": made | _versions(), "skipped": peers.absent(), "found": found}, indent=1) + "\n")
 
 

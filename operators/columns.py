@@ -80,7 +80,8 @@ class Growing:
         """
         if not len(self):
             # This is Arrow's own memory, which may not be written to; the next append copies it.
-            self._buffer, self._start, self._stop = values.astype(self._buffer.dtype, copy=False), 0, len(values)
+            adopted = np.require(values, self._buffer.dtype, ["C", "A"])
+            self._buffer, self._start, self._stop = adopted, 0, len(values)
             return
         needed = self._stop + len(values)
         # The dropped rows at the start are not copied along, so an array that only slides does not grow:

@@ -48,7 +48,8 @@ class JoinPair:
 
     def other(self, input: str) -> Side:
         """The side that is not an input's."""
-        return next(side for name, side in self.sides.items() if name != input)
+        first, second = self.sides.values()
+        return second if first.input == input else first
 
 
 @dataclass(frozen=True, kw_only=True)

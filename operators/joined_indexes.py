@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from eddy.kernels.choice import choose_kernels
 from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_largest
 from eddy.operators.index import price
 from eddy.operators.index.catalog import Catalog, PartView
 from eddy.operators.index.counts import IndexCounts, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.tuners import Tuners
 from eddy.tuples.request import list_keys
 
@@ -27,8 +28,12 @@ class Sized(Protocol):
     """The stored rows of an input."""
 
     @property
+    def nbytes(self) -> int:
+        """What they occupy."""
+
+    @property
     def row_bytes(self) -> int:
-        """What they occupy, indexes left out."""
+        """The same without indexes."""
 
 
 class IndexRoom:
@@ -42,6 +47,10 @@ class IndexRoom:
     def is_limited(self) -> bool:
         """There is a limit."""
         return self._most is not None
+
+    def left_by_all(self) -> int:
+        """Give the bytes that all streams leave, with their indexes."""
+        return sys.maxsize if self._most is None else max(self._most - sum(stem.nbytes for stem in self.stems), 0)
 
     def left(self) -> int:
         """Give the bytes that the indexes of one stream may occupy."""
@@ -58,6 +67,7 @@ class JoinIndexes:
         self._tuners = tuners
         self._room = room
         self._told: set[str] = set()
+        self._kernels_note = choose_kernels().note
 
     def settle(self) -> Indexed:
         """End the micro-batch, once the rows that are past have gone."""
@@ -66,9 +76,14 @@ class JoinIndexes:
             _Done(name, catalog, catalog.maps, catalog.parts, taken[name]) for name, catalog in self._catalogs.items()
         ]
         counts = LateCounts(lambda: keep_largest(count for one in done for count in _count_maps(one)))
-        tunings = self._tell_no_room(taken)
+        tunings = [*self._tell_kernels(), *self._tell_no_room(taken)]
         self._tuners.settle(taken)
         return Indexed(counts, [*tunings, *self._tuners.count()])
+
+    def _tell_kernels(self) -> list[Tuning]:
+        """Say once, of the first input, why kernels are not those that were wanted."""
+        note, self._kernels_note = self._kernels_note, ""
+        return [_write_note(*next(iter(self._catalogs.items())), note)] if note else []
 
     def _tell_no_room(self, taken: Mapping[str, IndexCounts]) -> list[Tuning]:
         """Say once of each input that its rows leave no room for any index."""
@@ -77,7 +92,7 @@ class JoinIndexes:
             by = {key_map for key_map, pattern in counts.served if pattern}
             if self._room.is_limited and by == {None} and name not in self._told:
                 self._told.add(name)
-                told.append(_write_no_room(name, self._catalogs[name]))
+                told.append(_write_note(name, self._catalogs[name], NO_ROOM, after=(SCAN,)))
         return told
 
     def snapshot(self) -> Mapping[str, Any]:
@@ -139,12 +154,13 @@ def _price(done: Work) -> float:
     return price.LOOKUP * done.lookups + price.RANGE * done.ranges + price.CANDIDATE * done.candidates
 
 
-def _write_no_room(name: str, catalog: Catalog) -> Tuning:
+def _write_note(name: str, catalog: Catalog, why: str, after: tuple[str, ...] | None = None) -> Tuning:
+    maps = tuple(one.describe(catalog.names) for one in catalog.maps)
     return Tuning(
         input=name,
-        why=NO_ROOM,
-        before=tuple(one.describe(catalog.names) for one in catalog.maps),
-        after=(SCAN,),
+        why=why,
+        before=maps,
+        after=maps if after is None else after,
         predicted=0.0,
         observed=None,
         migrated=0,

@@ -19,7 +19,7 @@ from eddy.operators.columns import FixedWidth, Growing
 from eddy.predicates.faults import FAILS, Faults
 from eddy.predicates.row_errors import ask_by_halves
 from eddy.sql import Bound, Column
-from eddy.tuples.arrays import FaultCodes, Integers, RowIds, Valid
+from eddy.tuples.arrays import FaultCodes, Integers, Numbers, RowIds, Valid
 from eddy.tuples.codes import encode, is_exact
 
 
@@ -29,6 +29,10 @@ class Key(Protocol):
     @property
     def exact(self) -> bool:
         """Equal codes mean equal values."""
+
+    @property
+    def stored(self) -> tuple[Numbers, Valid]:
+        """The codes of all rows, in as few bytes as they are stored in, and which rows have a key; None for all."""
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""
@@ -68,6 +72,11 @@ class ColumnKey:
     column: FixedWidth
     exact: bool = True
     faulty: bool = False
+
+    @property
+    def stored(self) -> tuple[Numbers, Valid]:
+        """The codes of all rows, and which rows have a key."""
+        return self.column.values, self.column.valid
 
     def codes(self, ids: RowIds) -> Integers:
         """Give the codes at some positions."""
@@ -131,6 +140,11 @@ class ComputedKey:
             self._faults.append(np.zeros(count, np.uint8) if coded.faults is None else coded.faults)
         self._codes.append(coded.codes)
         self._valid.append(np.ones(count, np.bool_) if coded.valid is None else coded.valid)
+
+    @property
+    def stored(self) -> tuple[Numbers, Valid]:
+        """The codes of all rows, and which rows have a key."""
+        return self._codes.values, self._valid.values
 
     def codes(self, ids: RowIds) -> Integers:
         """The codes at some positions."""

@@ -7,25 +7,27 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
+from eddy.kernels.choice import choose_kernels
 from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
-from eddy.operators.index.time_bounds import TimeBounds, make_bounds
+from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.keys import compare_values
-from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside, mask_ordered
+from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside, widen
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks
-from eddy.tuples.request import Request
-from eddy.tuples.runs import Lots, Ranges, scan_all
+from eddy.tuples.request import Request, TimeBounds
+from eddy.tuples.runs import Ranges, scan_all
 
 MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go, and rows that tuples are matched with in one call: a few megabytes, which
@@ -34,6 +36,8 @@ stay in the cache, however many rows match."""
 SMALLEST_GO = 64
 """A further go is of this part of that at least: what is looked at in vain by the last one is small beside the rest."""
 
+NO_RANGES = scan_all(0, 0)
+
 MOST_TUPLES = 1 << 15
 """Tuples that are looked up in one call: a search notes a place for each of them in each segment that it reaches."""
 
@@ -41,19 +45,17 @@ MOST_TUPLES = 1 << 15
 class Search(NamedTuple):
     """Tuples, and where their candidates are.
 
-    `before` has for each tuple the id below which the target's rows had come when it arrived; None for all rows.
+    `codes` are those of its comparisons. `before` has for each tuple the id below which the target's rows had come when
+    it arrived, and `bounds` the times between which they must be; None for all rows.
     """
 
     tuples: Tuples
     pattern: Pattern
+    codes: Sequence[KeyCodes]
     before: RowIds | None
+    bounds: TimeBounds | None
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
-
-    def take(self, tuples: RowIds) -> Search:
-        """Give the search of some of the tuples."""
-        before = None if self.before is None else self.before.take(tuples)
-        return Search(self.tuples.take(tuples), self.pattern, before, self.ranges.take(tuples), self.served)
 
 
 class Sifted(NamedTuple):
@@ -87,6 +89,8 @@ class Matching:
         self._window = _window_length(self._stem)
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
+        spans = [_window_length(stem) for stem in stems.values()]
+        self._has_exact_bounds = are_exact(self._stem.ticks, spans)
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -98,13 +102,19 @@ class Matching:
 
     def search(self, tuples: Tuples) -> Search:
         """Find the candidates of the first tuples in an index."""
-        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
+        pattern = self._find_pattern(tuples.lineage.spans)
         # Where a tuple may find more than one run in a part, fewer go at a time.
-        tuples = tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1))
+        asked = self._ask(tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1)))
+        found = self._recall(pattern, asked.tuples) or self._find_ranges(asked)
+        return asked._replace(ranges=found.ranges, served=found.served)
+
+    def _ask(self, tuples: Tuples) -> Search:
+        """Say what tuples search by; nothing has been found yet."""
+        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, before)
-        return Search(tuples, pattern, before, *found)
+        codes, bounds = self._read_codes(pattern.searched, tuples), self._find_bounds(tuples)
+        return Search(tuples, pattern, codes, before, bounds, NO_RANGES, ())
 
     def keep(self, tuples: Tuples, ranges: Ranges, found: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -149,23 +159,39 @@ class Matching:
 
     def mask_near(self, search: Search) -> Mask:
         """Mask the tuples with which some row agrees in all numbers at hand."""
-        counts = search.ranges.per_probe()
+        ranges = search.ranges
+        counts = ranges.per_probe()
         passed = np.zeros(len(counts), np.bool_)
         # Nearly always the first candidate is right; only where it is not, the others are looked at.
-        some = np.flatnonzero(counts)
-        passed[self._see(search, some, search.ranges.list_first(some)).at] = True
-        open_ = np.flatnonzero(~passed & (counts > 1))
-        left, done = search.take(open_), 0
-        while done < len(open_):
-            stop = left.ranges.find_stop(done, MOST_CANDIDATES)
-            passed[open_[self._see(left, *left.ranges.expand(done, stop)).at]] = True
-            done = stop
+        some = counts > 0
+        first = Ranges(
+            (np.cumsum(some) - some)[:, None], some[:, None].astype(np.int64), ranges.list_first(some.nonzero()[0])
+        )
+        self._mark_near(search._replace(ranges=first), passed)
+        left = np.where((passed | (counts < 2))[:, None], 0, ranges.counts)
+        self._mark_near(search._replace(ranges=Ranges(ranges.starts, left, ranges.rows)), passed)
         return passed
 
-    def _see(self, search: Search, at: RowIds, rows: RowIds) -> Pairs:
-        """Keep the candidates that agree in all numbers at hand."""
-        self._stem.catalog.note_candidates(search.served, rows)
-        return self._screen(search.pattern, search.tuples, search.before, Pairs(at, rows, None))
+    def _mark_near(self, search: Search, passed: Mask) -> None:
+        """Mark the tuples with which a candidate agrees."""
+        for near in self._see_all(search):
+            passed[near.at] = True
+
+    def _see_all(self, search: Search) -> Iterator[Pairs]:
+        """Keep of all candidates those that agree in all numbers at hand, a bounded number in each go."""
+        asked, done = self._make_screen(search), 0
+        yield NO_PAIRS
+        while done < len(search.tuples):
+            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+            yield near
+
+    def _see(self, search: Search, asked: Screen, first: int, most: int) -> tuple[Pairs, int]:
+        """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
+        found = choose_kernels().kernels.screen(search.ranges, asked, first, most)
+        self._stem.catalog.note_candidates(
+            search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
+        )
+        return self._judge(search.pattern, search.tuples, Pairs(found.at, found.rows, None)), found.stop
 
     def _sift(self, search: Search, most: int, *, at_least: bool) -> Sifted:
         """Find up to so many rows that agree with the first tuples; of one tuple all, if one is to be taken at least.
@@ -174,16 +200,24 @@ class Matching:
 
             per tuple  [2 900 1 ...]    total [2 902 903 ...]    903 in a go  ->  tuples 0 to 2, then those from 3 on
         """
-        near, done, left = [NO_PAIRS], 0, most
+        asked = self._make_screen(search)
+        parts, done, left = [NO_PAIRS], 0, most
         while done < len(search.tuples) and left >= 0:
-            stop = search.ranges.find_stop(done, max(left, MOST_CANDIDATES // SMALLEST_GO))
-            near.append(self._see(search, *search.ranges.expand(done, stop)))
-            done, left = stop, left - len(near[-1].at)
-        found = join_pairs(near)
+            near, done = self._see(search, asked, done, max(left, MOST_CANDIDATES // SMALLEST_GO))
+            parts.append(near)
+            left -= len(near.at)
+        found = join_pairs(parts)
         if left < 0:
             done = int(found.at[most]) or int(at_least)
             found = found.first(int(np.searchsorted(found.at, done)))
         return Sifted(found, done)
+
+    def check(self, tuples: Tuples, at: RowIds, rows: RowIds) -> RowIds:
+        """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""
+        # Each has one candidate: a run of one row.
+        ranges = Ranges(np.arange(len(rows))[:, None], np.ones((len(rows), 1), np.int64), rows)
+        asked = self._ask(tuples.take(at))._replace(ranges=ranges)
+        return self._verify(asked.pattern, asked.tuples, join_pairs(list(self._see_all(asked)))).at
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -221,11 +255,11 @@ class Matching:
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(self, pattern: Pattern, tuples: Tuples, before: RowIds | None) -> Candidates:
+    def _find_ranges(self, asked: Search) -> Candidates:
         """Find the candidates of every tuple in an index, and say what has served them."""
+        tuples, pattern, codes, before, bounds, *_ = asked
         if not pattern.searched:
             return Candidates(scan_all(len(tuples), len(self._stem)), ())
-        codes = self._read_codes(pattern.searched, tuples)
         others = [one.other(self.target) for one in pattern.searched]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
         wanted: dict[int, KeyCodes] = {}
@@ -240,7 +274,7 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        ranges, served = self._stem.catalog.find(request, self._find_bounds(tuples), before)
+        ranges, served = self._stem.catalog.find(request, bounds, before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0
@@ -260,12 +294,12 @@ class Matching:
         others = [one.other(self.target) for one in pairs]
         return [side.key.codes(tuples.ids[side.input]) for side in others]
 
-    def _find_bounds(self, tuples: Tuples) -> Callable[[], TimeBounds] | None:
+    def _find_bounds(self, tuples: Tuples) -> TimeBounds | None:
         """Say when rows must have happened to be inside their windows, with the rows of each tuple."""
         windows = self._find_windows(tuples)
         if windows is None:
             return None
-        return lambda: make_bounds(self._read_ticks(windows, tuples), list(windows.values()), self._window)
+        return make_bounds(self._read_ticks(windows, tuples), list(windows.values()), self._window)
 
     def _find_windows(self, tuples: Tuples) -> Mapping[str, WindowLength] | None:
         """Find the windows of the streams that tuples span; None if no time is asked for."""
@@ -277,18 +311,46 @@ class Matching:
     def _read_ticks(self, windows: Mapping[str, WindowLength], tuples: Tuples) -> list[Ticks]:
         return [self._stems[name].ticks.take(tuples.ids[name]) for name in windows]
 
-    def _screen(self, pattern: Pattern, tuples: Tuples, before: RowIds | None, pairs: Pairs) -> Pairs:
-        """Keep the candidates that agree in all numbers at hand: codes, ids, times and verdicts."""
-        pairs = self._keep_alike(pattern, tuples, pairs)
-        for order in pattern.orders:
-            pairs = pairs.keep(mask_ordered(order, self.target, tuples, pairs))
-        if before is not None:
+    def _make_screen(self, search: Search) -> Screen:
+        """Say what numbers say of candidates: codes, ids, times and verdicts."""
+        stem, pattern, before = self._stem, search.pattern, search.before
+        equal = pattern.equalities if pattern.equalities and not pattern.faulty else ()
+        ordered = [one for one in pattern.orders if not any(side.key.faulty for side in one.sides.values())]
+        bounds = search.bounds if self._has_exact_bounds else None
+        return Screen(
+            terms=[
+                *self._make_terms(equal, search.tuples, search.codes if equal else ()),
+                *self._make_terms(ordered, search.tuples, self._read_codes(ordered, search.tuples)),
+            ],
             # Each combination is found once, by its last row.
-            pairs = pairs.keep(self._stem.mask_stood(pairs.rows, before.take(pairs.at)))
-        for check in (self._mask_timely, self._mask_living):
-            mask = check(tuples, pairs.at, pairs.rows)
-            if mask is not None:
-                pairs = pairs.keep(mask)
+            before=before,
+            ranked=Ranked(stem.ranks, stem.rank_shift) if before is not None and stem.has_ranks else None,
+            times=None if bounds is None else stem.ticks,
+            bounds=NO_BOUNDS if bounds is None else bounds,
+            alive=stem.alive if stem.dead else None,
+            stored=len(stem),
+        )
+
+    def _make_terms(self, pairs: Sequence[JoinPair], tuples: Tuples, codes: Sequence[KeyCodes]) -> list[Term]:
+        """Say how codes must compare. A row without a key matches nothing, whatever code stands there."""
+        return [
+            Term(
+                pair.ops[self.target],
+                *pair.sides[self.target].key.stored,
+                wanted,
+                (other := pair.other(self.target)).key.valid(tuples.ids[other.input]),
+            )
+            for pair, wanted in zip(pairs, codes, strict=True)
+        ]
+
+    def _judge(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
+        """Keep what agrees in what no kernel asks: keys that may have faults, and times that are fractions."""
+        for e in pattern.equalities if pattern.faulty else ():
+            own, other = e.sides[self.target], e.other(self.target)
+            judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
+            pairs = pairs.keep(judged.passed).with_faults(judged)
+        mask = None if self._has_exact_bounds else self._mask_timely(tuples, pairs.at, pairs.rows)
+        pairs = pairs if mask is None else pairs.keep(mask)
         # Rows without a key are among the candidates by their faults, and in an index of several keys by the others.
         return pairs.by_row() if pattern.faulty else pairs
 
@@ -304,21 +366,6 @@ class Matching:
             pairs = pairs.keep(judged.passed).with_faults(judged)
         return pairs
 
-    def _keep_alike(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep the candidates whose codes are those of the tuple."""
-        for e in pattern.equalities:
-            own, other = e.sides[self.target], e.other(self.target)
-            if pattern.faulty:
-                judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-                pairs = pairs.keep(judged.passed).with_faults(judged)
-                continue
-            same = own.key.codes(pairs.rows) == other.key.codes(tuples.ids[other.input]).take(pairs.at)
-            pairs = pairs.keep(same)
-            # A row without a key may be among the candidates, by other keys or by none; any code may stand there.
-            present = own.key.valid(pairs.rows)
-            pairs = pairs if present is None else pairs.keep(present)
-        return pairs
-
     def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
         """Mask the rows with which all are inside their windows."""
         windows = self._find_windows(tuples)
@@ -326,10 +373,6 @@ class Matching:
             return None
         ticks = self._read_ticks(windows, tuples)
         return mask_inside(ticks, list(windows.values()), at, self._stem.ticks.take(rows), self._window)
-
-    def _mask_living(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows that no filter has failed."""
-        return self._stem.alive.take(rows) if self._stem.dead else None
 
     def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
         """Compare the values of candidates whose codes match.
@@ -349,29 +392,6 @@ class Matching:
     def _compare_sides(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
         left = evaluate(own.bound, self._stems, {self.target: rows}, len(rows))
         return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
-
-
-def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
-    """Add the candidates that faulty keys make candidates."""
-    keys = [one.sides[target].key for one in searched]
-    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
-    #
-    #     rows     [ found by the index ... | stored rows without a key | all rows ]
-    #     sound tuple    its own runs         all of these                 none
-    #     faulty tuple   none                 none                         all of these
-    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
-    others = [one.other(target) for one in searched]
-    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
-    strays = np.flatnonzero(stored)
-    found, rows = len(ranges.rows), np.arange(len(alive))
-    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
-    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
-    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
-    return Ranges(
-        np.hstack([ranges.starts, starts]),
-        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
-        lots.followed_by(strays, rows),
-    )
 
 
 def _window_length(stem: Stem) -> int | float | None:

@@ -14,11 +14,10 @@ from eddy.predicates.judge import Judged
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks, age
+from eddy.tuples.runs import Lots, Ranges
 
 WindowLength = int | float | None
 """The length of a stream's window; None if it is not by time."""
-
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 class Pairs(NamedTuple):
@@ -76,19 +75,6 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
     return Pairs(np.concatenate([p.at for p in some]), np.concatenate([p.rows for p in some]), faults)
 
 
-def mask_ordered(order: JoinPair, target: str, tuples: Tuples, pairs: Pairs) -> Mask:
-    """Mask the candidates whose code compares with the tuple's as asked; all, where keys may lack an answer."""
-    own, other = order.sides[target], order.other(target)
-    if own.key.faulty or other.key.faulty:
-        return np.ones(len(pairs.at), np.bool_)
-    ids = tuples.ids[other.input].take(pairs.at)
-    mask: Mask = COMPARE[order.ops[target]](own.key.codes(pairs.rows), other.key.codes(ids))
-    for key, rows in ((own.key, pairs.rows), (other.key, ids)):
-        valid = key.valid(rows)
-        mask = mask if valid is None else mask & valid
-    return mask
-
-
 def mask_inside(
     ticks: Sequence[Ticks], spans: Sequence[WindowLength], at: RowIds, target: Ticks, own: WindowLength
 ) -> Mask:
@@ -125,3 +111,26 @@ def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
 def _mask_valid(key: Key, ids: RowIds) -> Mask:
     valid = key.valid(ids)
     return np.ones(len(ids), np.bool_) if valid is None else valid
+
+
+def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tuples, alive: Mask) -> Ranges:
+    """Add the candidates that faulty keys make candidates."""
+    keys = [one.sides[target].key for one in searched]
+    # A row whose key cannot be computed may match anything. So two runs are added for each tuple, behind those found:
+    #
+    #     rows     [ found by the index ... | stored rows without a key | all rows ]
+    #     sound tuple    its own runs         all of these                 none
+    #     faulty tuple   none                 none                         all of these
+    stored = np.logical_or.reduce([key.faults(np.arange(len(alive))) > 0 for key in keys]) & alive
+    others = [one.other(target) for one in searched]
+    coming = np.logical_or.reduce([side.key.faults(tuples.ids[side.input]) > 0 for side in others])
+    strays = np.flatnonzero(stored)
+    found, rows = len(ranges.rows), np.arange(len(alive))
+    lots = ranges.rows if isinstance(ranges.rows, Lots) else Lots()
+    starts = np.broadcast_to(np.array([found, found + len(strays)]), (len(tuples), 2))
+    counts = np.where(coming[:, None], [0, len(rows)], [len(strays), 0])
+    return Ranges(
+        np.hstack([ranges.starts, starts]),
+        np.hstack([np.where(coming[:, None], 0, ranges.counts), counts]),
+        lots.followed_by(strays, rows),
+    )

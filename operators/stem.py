@@ -44,8 +44,16 @@ ALIVE, RANK, VERDICT = "alive", "rank", "verdict "
 """Columns of a snapshot's table of marks; a filter's has its name after the word."""
 
 
+Follower = Callable[[int, Mask], None]
+"""Hears that rows move up: `gone` as it is until now, and which rows stay; not called where only the oldest go."""
+
+
 class Stem:
-    """One input's stored rows: values, times, verdicts, keys."""
+    """One input's stored rows: values, times, verdicts, keys.
+
+    `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
+    goes. Where one does, `followers` hear of it.
+    """
 
     def __init__(
         self,
@@ -64,9 +72,8 @@ class Stem:
         settings = index or IndexSettings()
         self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
         self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
-        self.fresh = 0
-        self.arrived = 0
-        self.dead = 0
+        self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
+        self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._index_room = index_room
         self._time = time
@@ -189,19 +196,19 @@ class Stem:
         #     own arrivals  [0 3 5]    fresh 10    other row arrived as 4  ->  2 + 10: ids below 12 were there
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
-    def mask_stood(self, rows: RowIds, before: RowIds) -> Mask:
-        """Mask the rows that stood here when others arrived.
+    @property
+    def has_ranks(self) -> bool:
+        """The window counts rows, so each row has a rank."""
+        return isinstance(self.window, Rows)
 
-        They are below the others' ids, and still in a window of rows when all of those had come.
-        """
-        # A pair is found once, by the row of the two that came last: it looks only at rows below its own `before`.
-        mask: Mask = rows < before
-        if isinstance(self.window, Rows):
-            # `arrived - len(self)` rows have gone, so `before` as a rank is that much more. The last `count` stay:
-            #
-            #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
-            mask &= self.ranks.take(rows) >= before + (self.arrived - len(self) - self.window.count)
-        return mask
+    @property
+    def rank_shift(self) -> int:
+        """What to add to the id below which rows had come, to get the least rank that was in a window of rows then."""
+        # `arrived - len(self)` rows have gone, so an id as a rank is that much more. The last `count` rows stay:
+        #
+        #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
+        count = self.window.count if isinstance(self.window, Rows) else self.arrived
+        return self.arrived - len(self) - count
 
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
@@ -346,12 +353,17 @@ class Stem:
         """Keep only some rows; the oldest go at no cost."""
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
+        # The common case: only the oldest rows go, and arrays just begin later.
+        only_oldest = bool(keep[gone:].all())
         for held in self._list_rowwise():
-            # The common case: only the oldest rows go, and arrays just begin later.
-            if keep[gone:].all():
+            if only_oldest:
                 held.drop(gone)
             else:
                 held.keep(ids)
+        if not only_oldest:
+            for follow in self.followers:
+                follow(self.gone, keep)
+        self.gone += gone if only_oldest else int(keep.argmax())
         self.segments.retain(keep)
         self._pages.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))

@@ -25,11 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The rooms, in order: a room imports itself and the rooms before it. A room is a folder, or a file that stands alone.
 ROOMS = (
-    *("version", "errors", "redaction", "tuples"),
+    *("version", "errors", "redaction", "tuples", "kernels"),
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
-    *("policies.shared", "policies.matrix", "policies.content"),
+    *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
@@ -75,12 +75,12 @@ REGISTRY = "registry"
 # Importers of a room that the table names one by one.
 FEW_ROOMS = 6
 # What the figure of comments is about: the rooms that a tuple goes through.
-ENGINE = ("tuples", "predicates", "classes", "query", "operators", "routing", "engine")
+ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "routing", "engine")
 
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
     "operators": ("run", "OPERATORS"),
-    "operators/index": ("search", "INDEXES"),
+    "operators/index/structures": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),

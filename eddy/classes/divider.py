@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from eddy.classes.counts import HeavyCounts
 from eddy.classes.cuts import Ranges, Values, encode_values, has_fractions
+from eddy.classes.lesson import Lesson
 from eddy.classes.nature import ROWS_TO_JUDGE, Nature
 from eddy.classes.single_values import MOST_BUCKETS, MOST_VALUES, SingleValues
 from eddy.classes.value_names import ANY, NULL, OTHERS, code_text, codes_text, value_text
@@ -35,10 +36,6 @@ micro-batches make a lesson together, when they have so many."""
 ROWS_FOR_EACH, MOST_LESSON_ROWS = 64, 2_048
 """Where a micro-batch is large, one of so many of its rows is in the lesson, up to so many: it is long until the
 next."""
-
-SHARE_AFTER_NEWS, MOST_AFTER_NEWS, SHARE_BETWEEN, MOST_BETWEEN = 0.125, 8_000, 0.5, 64_000
-"""Rows from one lesson to the next: a share of those that have come, and so many at most, fewer while lessons are news:
-one costs as much as dividing ten thousand rows."""
 
 SPARE_BUCKETS = 8
 """Buckets for values that are met for the first time, as long as there are so many that no value has."""
@@ -351,48 +348,6 @@ class Divider:
         if bucket >= len(codes):
             return f"{OTHERS} {bucket - self._cut.first + 1}" if bucket > self._cut.first else OTHERS
         return self._texts.get(codes[bucket], OTHERS) if self._is_text else code_text(codes[bucket], self._type)
-
-
-class Lesson:
-    """Rows that are gathered until there are enough to learn from, and when to begin.
-
-    `due` counts all rows of the stream, `first` those that had come when the attribute was first looked at. `between`
-    is the number of rows since the lesson before.
-    """
-
-    def __init__(self, first: int | None = None, due: int = 0, between: int = 0) -> None:
-        self.first, self.due, self.between = first, due, between
-        self.codes: Integers = np.empty(0, np.int64)
-        self.rows = 0
-        self.nbytes = 0.0
-
-    def add(self, codes: Integers, nbytes: float, rows: int, begun: int) -> None:
-        """Gather the values of so many rows."""
-        self.first = begun if self.first is None else self.first
-        self.codes = np.concatenate([self.codes, codes])
-        self.rows += rows
-        self.nbytes += nbytes
-
-    def plan_next(self, end: int, *, is_news: bool) -> Lesson:
-        """Plan the next one; this one ends after so many rows of the stream."""
-        first = self.first or 0
-        so_far = end - first
-        # Where lessons are news again, they become frequent; and rare by and by when they are not.
-        between = min(int(so_far * SHARE_AFTER_NEWS), MOST_AFTER_NEWS)
-        if not is_news:
-            between = min(int(so_far * SHARE_BETWEEN), max(2 * self.between, between), MOST_BETWEEN)
-        return Lesson(first, end + between, between)
-
-    def snapshot(self) -> list[Any]:
-        """Plain values."""
-        return [self.first, self.due, self.between, self.rows, self.nbytes, self.codes.tolist()]
-
-    @staticmethod
-    def restore(state: Sequence[Any]) -> Lesson:
-        """From a snapshot."""
-        lesson = Lesson(*state[:3])
-        lesson.rows, lesson.nbytes, lesson.codes = *state[3:5], np.array(state[5], np.int64)
-        return lesson
 
 
 def _encode_known(attribute: Attribute, data_type: pa.DataType) -> Integers:

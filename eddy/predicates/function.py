@@ -97,7 +97,7 @@ class Function:
         values = [columns[column] for column in self.columns]
         # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
         for one in values:
-            if one.has_nulls:
+            if one.held.has_nulls:
                 groups = group_by_nulls([one.arrow() for one in values], self.forms)
                 return self._call(values, rows) if groups is None else self._call_groups(values, rows, groups)
         return self._call(values, rows)
@@ -216,7 +216,7 @@ class Function:
 
 
 def _describe_column(column: Column, values: Values) -> str:
-    return f"{column} {values.type}{' with nulls' if values.arrow().null_count else ''}"
+    return f"{column} {values.held.type}{' with nulls' if values.arrow().null_count else ''}"
 
 
 class _Line(NamedTuple):

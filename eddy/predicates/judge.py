@@ -47,7 +47,7 @@ class Judge:
 
     def ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
-        if self._skips_nulls and any(values.has_nulls for values in columns.values()):
+        if self._skips_nulls and any(values.held.has_nulls for values in columns.values()):
             complete = mask_complete([values.arrow() for values in columns.values()])
             if complete is not None:
                 return self._ask_complete(columns, rows, complete)

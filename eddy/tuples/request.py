@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from eddy.tuples.arrays import Hashes, KeyCodes
+from eddy.tuples.arrays import Hashes, Integers, KeyCodes
+from eddy.tuples.event_time import Ticks
 from eddy.tuples.splitmix import mix
+
+
+class TimeBounds(NamedTuple):
+    """The earliest and the latest time for each tuple; None where there is no bound."""
+
+    earliest: Ticks | None
+    latest: Ticks | None
+
+    def take(self, probes: slice | Integers) -> TimeBounds:
+        """Give the bounds of some tuples."""
+        return TimeBounds(
+            None if self.earliest is None else self.earliest[probes],
+            None if self.latest is None else self.latest[probes],
+        )
 
 
 class Request:

@@ -51,6 +51,15 @@ class Reach:
         """The largest number of parts that one probe searches."""
         return max(int((self.last - self.first).max(initial=0)), 0)
 
+    def count(self, parts: int) -> list[int]:
+        """Count the probes that reach each part."""
+        # first [0 1 2], last [2 3 2]: entered [1 1 0], left behind [0 0 1 1]   ->   [1 2 1]
+        some = np.flatnonzero(self.first < self.last)
+        entered = np.bincount(self.first.take(some), minlength=parts + 1)
+        left = np.bincount(self.last.take(some), minlength=parts + 1)
+        counted: list[int] = np.cumsum(entered - left)[:parts].tolist()
+        return counted
+
     def of(self, part: int) -> tuple[Integers, Integers]:
         """Find the probes that reach a part.
 
@@ -82,16 +91,24 @@ class Runs(NamedTuple):
 class Lots:
     """The rows of several indexes, as if they stood one behind the other.
 
-    None are copied: what is taken is taken from the lot in which it is.
+    None are copied: what is taken is taken from the lot in which it is. `memo` is what a kernel has made of them, and
+    forgotten when there is another.
     """
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._lots: list[tuple[Numbers | None, int]] = []
         self._end = 0
+        self.memo: Any = None
 
     def __len__(self) -> int:
         return self._end
+
+    @property
+    def lots(self) -> list[tuple[int, Numbers | None, int, int]]:
+        """Where each lot begins, its rows or None, the number of the first one, and how many they are."""
+        ends = [*self._begins[1:], *[self._end][: len(self._begins)]]
+        return [(begin, *lot, end - begin) for begin, lot, end in zip(self._begins, self._lots, ends, strict=True)]
 
     def add(self, rows: Numbers | None, first: int, count: int) -> int:
         """Add rows, numbered from a first one, and say where they begin; None stands for `count` rows as they are."""
@@ -100,6 +117,7 @@ class Lots:
             self._begins.append(begin)
             self._lots.append((rows, first))
             self._end += count
+            self.memo = None
         return begin
 
     def followed_by(self, *rows: RowIds) -> Lots:

@@ -32,32 +32,22 @@ class Held(Protocol):
 class Values:
     """The values of a held column at some ids, which are gathered when they are asked for."""
 
-    __slots__ = ("_array", "_held", "_ids")
+    __slots__ = ("_array", "_ids", "held")
 
     def __init__(self, held: Held, ids: RowIds) -> None:
-        self._held, self._ids = held, ids
+        self.held, self._ids = held, ids
         self._array: pa.Array | None = None
-
-    @property
-    def type(self) -> pa.DataType:
-        """The type of the column."""
-        return self._held.type
-
-    @property
-    def has_nulls(self) -> bool:
-        """Whether some value of the column may be null, if none of these is."""
-        return self._held.has_nulls
 
     def arrow(self) -> pa.Array:
         """Give them as an Arrow array."""
         if self._array is None:
-            self._array = self._held.take(self._ids)
+            self._array = self.held.take(self._ids)
         return self._array
 
     def numbers(self) -> Numbers | None:
         """Give them as numbers without nulls, where they are; nobody may change these."""
-        return self._held.pick(self._ids)
+        return self.held.pick(self._ids)
 
     def at(self, rows: RowIds) -> Values:
         """Give those at some positions."""
-        return Values(self._held, self._ids.take(rows))
+        return Values(self.held, self._ids.take(rows))

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from eddy.jobs.commands.command import WINS, Command, job_of
 from eddy.jobs.config.config import Job
+from eddy.kernels.choice import VARIABLE, choose_kernels
 from eddy.observe.text import plural
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.session import PARTITIONS
@@ -114,6 +115,13 @@ REQUIRED = (
 """As in setup.cfg; a test holds them together."""
 
 
+def kernels() -> Iterator[Finding]:
+    """Tell how joins are computed."""
+    kernels, note = choose_kernels()
+    cure = f'for joins in less time: pip install "eddy-spark[fast]", on every machine, or set {VARIABLE}=numpy'
+    yield Finding("kernels", note or kernels.name, cure if note else "", wrong=False)
+
+
 def cores() -> Iterator[Finding]:
     """Count the engines that can work at once."""
     number = os.cpu_count() or 1
@@ -169,6 +177,6 @@ def _said(command: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, cores)
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, kernels, cores)
 
 COMMAND = Command(arguments=arguments, run=run)

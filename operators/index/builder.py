@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from eddy.contracts import Index, PartRows
 from eddy.operators.index import price
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part, Piece
-from eddy.operators.index.registry import INDEXES
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.contracts import Index, PartRows
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.registry import INDEXES
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, Numbers
@@ -68,10 +68,14 @@ class Builder:
     def read(self, part: Part, key_map: KeyMap) -> Callable[[Integers], Numbers]:
         """Give what reads the numbers by which rows of one code stand in order, by their places in the part."""
         if key_map.then is None:
-            times = self._ticks()[part.start : part.stop]
+            times = self.read_times(part)
             return lambda rows: times.take(rows, mode="clip")
         key = self.keys[key_map.then]
         return lambda rows: _read(key, np.minimum(rows.astype(np.int64), part.rows - 1) + part.start)
+
+    def read_times(self, part: Part) -> Ticks:
+        """Give the times of a part's rows."""
+        return self._ticks()[part.start : part.stop]
 
     def _join(
         self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted
@@ -98,32 +102,33 @@ class Builder:
         self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], note_sorted: NoteSorted
     ) -> Index:
         """Put rows in order, by their own numbers in a part."""
-        ids = np.arange(first, stop) + (part.start - part.gone)
+        shift = part.start - part.gone
+        rows = slice(first + shift, stop + shift)
         numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
         keys = [self.keys[n] for n in numbers]
-        valid = [v for key in keys if (v := key.valid(ids)) is not None]
+        valid = [v[rows] for key in keys if (v := key.stored[1]) is not None]
         # A row that lacks a key is in none but an index of one field: a search by the others must find it.
         whole = len(key_map.fields) > 1 or not valid
-        note_sorted(key_map, len(ids))
+        note_sorted(key_map, stop - first)
         name = "ordered" if not key_map.fields else "sorted" if self._is_sorted(key_map) else "mapped"
         return INDEXES[name](
             key_map,
             PartRows(
-                len(ids),
-                [key.codes(ids) for key in keys],
+                stop - first,
+                [key.stored[0][rows].astype(np.int64, copy=False) for key in keys],
                 None if whole else np.logical_and.reduce(valid),
-                self._order(part, key_map, ids),
+                self._order(part, key_map, rows),
                 bits,
             ),
         )
 
-    def _order(self, part: Part, key_map: KeyMap, ids: Integers) -> Numbers | None:
+    def _order(self, part: Part, key_map: KeyMap, rows: slice) -> Numbers | None:
         """Give the numbers by which rows of one code are put in order; None where they stand so."""
         if not key_map.fields:
             return None
         if key_map.then is not None:
-            return _read(self.keys[key_map.then], ids)
-        return None if part.rises or not self._settings.time_order else self._ticks()[ids]
+            return _read(self.keys[key_map.then], np.arange(rows.start, rows.stop))
+        return None if part.rises or not self._settings.time_order else self._ticks()[rows]
 
     def _is_sorted(self, key_map: KeyMap) -> bool:
         return self.is_as_before and len(key_map.fields) == 1 and key_map.then is None

@@ -5,31 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from eddy.contracts import Index
+from eddy.kernels.arguments import NO_BOUNDS, Narrowing
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.looks import Look, Looks, Ready
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
-from eddy.operators.index.time_bounds import LEAST_SAVED, TimeBounds, narrow, narrow_order
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.time_bounds import LEAST_SAVED
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
-from eddy.tuples.arrays import Integers, RowIds
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.event_time import Ticks
-from eddy.tuples.request import Request
-from eddy.tuples.runs import Lots, Ranges, Runs, find_probes
-
-Bounds = Callable[[], TimeBounds]
-"""Works out the bounds of all tuples, where there is something to be left out by them."""
+from eddy.tuples.request import Request, TimeBounds
+from eddy.tuples.runs import Lots, Ranges, Runs
 
 
 class Candidates(NamedTuple):
@@ -37,30 +35,6 @@ class Candidates(NamedTuple):
 
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
-
-
-class Ready(NamedTuple):
-    """An index of a part, None for its rows as they stand, and where those are among all that a search may find."""
-
-    built: Index | None
-    begin: int
-    runs: Runs
-
-
-class PartSearch(NamedTuple):
-    """A search of some probes in a part, and their places among the parts that each of them reaches."""
-
-    part: Part
-    key_map: KeyMap | None
-    ready: Ready
-    slot: int | Integers
-    probes: slice | Integers
-    size: int
-
-    @property
-    def in_order(self) -> bool:
-        """Rows that match stand as they came: all have one code, and in this by time, and came so."""
-        return self.key_map is None or (self.part.rises and self.key_map.then is None and self.ready.runs.exact)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +75,7 @@ class Catalog:
         self._fresh = False
         self._lots = Lots()
         self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
+        self._looks: dict[tuple[int | None, ...], Looks] = {}
         self._counts = IndexCounts()
 
     @property
@@ -180,59 +155,53 @@ class Catalog:
         self._follow()
         return self._serving.count_runs(pattern)
 
-    def find(self, request: Request, bounds: Bounds | None = None, before: RowIds | None = None) -> Candidates:
+    def find(self, request: Request, bounds: TimeBounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
 
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
         """
         self._follow()
-        bounds = None if bounds is None or not self.settings.time_order else cache(bounds)
+        bounds = bounds if self.settings.time_order else None
         reach = self._parts.reach(before, bounds)
         self._counts.ask(request.pattern, len(request))
         self._serving.ask(request)
-        searches = []
-        for number, part in enumerate(self._parts):
-            slot, probes, size = find_probes(reach, number, len(request))
-            if size:
-                key_map = self._serving.find(part, request)
-                searches.append(
-                    PartSearch(part, key_map, self._prepare(part, key_map, request.pattern), slot, probes, size)
-                )
-        wide = max((search.ready.runs.width for search in searches), default=1)
-        starts = np.zeros((len(request), wide * (len(self._parts) if reach is None else reach.width)), np.int64)
-        counts = np.zeros_like(starts)
-        for search in searches:
-            first, many = self._look_into(search, request, bounds)
-            self._count(search, request.pattern, many)
-            if wide == 1:
-                starts[search.probes, search.slot], counts[search.probes, search.slot] = first, many
-            else:
-                _put_wide(starts, counts, search, wide, first, many)
-        for key_map in {search.key_map for search in searches}:
+        sizes = [len(request)] * len(self._parts) if reach is None else reach.count(len(self._parts))
+        looks = self._list_looks(request, [number for number, size in enumerate(sizes) if size])
+        within = Narrowing(bounds or NO_BOUNDS, LEAST_SAVED)
+        places, found = looks.find(request, within, reach, len(self._parts))
+        for (served, _), size, own in zip(looks.served, filter(None, sizes), found, strict=True):
+            work = self._counts.work(served)
+            work.lookups += size
+            work.ranges += own
+        self._counts.calls += len(found)
+        for key_map in looks.key_maps:
             self._counts.work((key_map, request.pattern)).probes += len(request)
-        ascending = not request.pattern or self._builder.is_as_before or all(search.in_order for search in searches)
-        served = [((search.key_map, request.pattern), search.part.start) for search in searches]
-        return Candidates(Ranges(starts, counts, self._lots, ascending), served)
+        ascending = not request.pattern or self._builder.is_as_before or looks.in_order
+        return Candidates(Ranges(places.starts, places.counts, self._lots, ascending), looks.served)
 
-    def note_candidates(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
-        """Count what was looked at of what a search found."""
-        for work, count in self._count_rows(served, rows):
-            work.candidates += count
+    def note_candidates(
+        self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
+    ) -> None:
+        """Count what was looked at of what a search found; which rows those are, only where several have served."""
+        for work, some in self._count_rows(served, count, list_rows):
+            work.candidates += some
 
     def note_matches(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
         """Count what of that was right."""
-        for work, count in self._count_rows(served, rows):
+        for work, count in self._count_rows(served, len(rows), lambda: rows):
             work.matches += count
 
-    def _count_rows(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> Iterator[tuple[Work, int]]:
+    def _count_rows(
+        self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
+    ) -> Iterator[tuple[Work, int]]:
         """Say to whose work some rows belong, by the ids with which parts begin."""
         if len({one for one, _ in served}) <= 1:
-            counts = [len(rows)]
+            counts = [count]
         else:
             begins = [start for _, start in served[1:]]
-            counts = np.bincount(np.searchsorted(begins, rows, side="right"), minlength=len(served)).tolist()
-        for (one, _), count in zip(served, counts, strict=False):
-            yield self._counts.work(one), count
+            counts = np.bincount(np.searchsorted(begins, list_rows(), side="right"), minlength=len(served)).tolist()
+        for (one, _), some in zip(served, counts, strict=False):
+            yield self._counts.work(one), some
 
     def note_arrived(self, rows: int) -> None:
         """Count rows that came."""
@@ -268,35 +237,22 @@ class Catalog:
     def _follow(self) -> None:
         if not self._fresh:
             self._parts.follow(list(self._segments), self._serving.chosen)
-            self._lots, self._ready = Lots(), {}
+            self._lots, self._ready, self._looks = Lots(), {}, {}
             self._serving.begin()
             self._fresh = True
 
-    def _count(self, search: PartSearch, pattern: int, found: Integers) -> None:
-        work = self._counts.work((search.key_map, pattern))
-        self._counts.calls += 1
-        work.lookups += search.size
-        work.ranges += int(np.count_nonzero(found)) if search.ready.built is not None else search.size
+    def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
+        """List the looks into some parts, by number."""
+        asked = (request.pattern, request.then, *numbers)
+        if asked not in self._looks or self._serving.may_fall_back:
+            parts = [*self._parts]
+            looks = [self._look(number, parts[number], request) for number in numbers]
+            self._looks[asked] = Looks(looks, request.pattern, self._builder)
+        return self._looks[asked]
 
-    def _look_into(self, search: PartSearch, request: Request, bounds: Bounds | None) -> tuple[Integers, Integers]:
-        """Find where in all lots the runs of some probes start, in one part, and how many rows they have."""
-        index, begin, runs = search.ready
-        if index is None or search.key_map is None:
-            return np.array(begin), np.array(search.part.rows)
-        first, many = index.search(request, search.probes)
-        then = search.key_map.then
-        if runs.exact and (bounds is not None if then is None else bool(request.orders) and then == request.then):
-            long = np.flatnonzero(many >= LEAST_SAVED)
-            if len(long):
-                read = self._builder.read(search.part, search.key_map)
-                if then is not None:
-                    orders = [(op, codes[search.probes]) for op, codes in request.orders]
-                    narrow_order(first, many, long, orders, read, index.order)
-                elif bounds is not None and search.part.newest > search.part.least:
-                    extent = (search.part.least, search.part.newest)
-                    narrow(first, many, long, bounds().take(search.probes), read, index.order, extent)
-        first += begin
-        return first, many
+    def _look(self, number: int, part: Part, request: Request) -> Look:
+        key_map = self._serving.find(part, request)
+        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""
@@ -310,14 +266,3 @@ class Catalog:
 
     def _build(self, part: Part, key_map: KeyMap) -> Index:
         return self._builder.build(part, key_map, self._serving.admission.spare(key_map), self._counts.sort)
-
-
-def _put_wide(
-    starts: Integers, counts: Integers, search: PartSearch, wide: int, first: Integers, many: Integers
-) -> None:
-    """Put several runs of each probe where there is room for the most that there are."""
-    slots = np.asarray(search.slot) * wide
-    probes = np.arange(len(starts))[search.probes]
-    runs = np.arange(search.ready.runs.width)
-    places = (probes[:, None], np.atleast_1d(slots)[:, None] + runs)
-    starts[places], counts[places] = (one if one.ndim == 2 else one.reshape(-1, 1) for one in (first, many))

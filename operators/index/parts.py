@@ -11,19 +11,20 @@ always a part of its own, so that what is new is put in order without what is ol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eddy.contracts import Index
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.time_bounds import TimeBounds
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Reach, Segment
 
-MOST_MERGED = (1 << 16) - 1
-"""Rows of a part of several segments: two bytes number them."""
+MOST_MERGED = (1 << 19) - 1
+"""Rows of a part of several segments: to merge as many takes some milliseconds, and a search in half a million rows
+looks into three parts and not into nine."""
 
 LARGEST_RATIO = 8
 """A part takes in the next one if it has at most this many times its rows: so a row is put in order again a few times
@@ -79,9 +80,12 @@ class Part:
 
     def trim(self, segments: Sequence[Segment]) -> None:
         """Let go of all but the last segments."""
-        self.gone += self.rows - sum(segment.rows for segment in segments)
-        self.segments = tuple((segment.serial, segment.rows) for segment in segments)
+        rows = self.rows
         self.start, self.stop = segments[0].start, segments[-1].stop
+        if len(segments) == len(self.segments):
+            return
+        self.gone += rows - self.rows
+        self.segments = self.segments[-len(segments) :]
         self.least = min(segment.least for segment in segments)
         left = {m: [piece for piece in pieces if piece.stop > self.gone] for m, pieces in self.built.items()}
         self.built = {key_map: pieces for key_map, pieces in left.items() if pieces}
@@ -119,15 +123,18 @@ class Parts:
         """
         owners = {known: part for part in self._parts for known in part.segments}
         groups: list[tuple[Part | None, list[Segment]]] = []
-        for segment in segments:
-            owner = owners.get((segment.serial, segment.rows))
+        known = [(segment.serial, segment.rows) for segment in segments]
+        for one, segment in zip(known, segments, strict=True):
+            owner = owners.get(one)
             if owner is None or not groups or groups[-1][0] is not owner:
                 groups.append((owner, []))
             groups[-1][1].append(segment)
         parts: list[Part] = []
         settled: list[bool] = []
+        done = 0
         for n, (owner, held) in enumerate(groups):
-            same = owner is not None and owner.segments[-len(held) :] == tuple((s.serial, s.rows) for s in held)
+            done += len(held)
+            same = owner is not None and owner.segments[-len(held) :] == tuple(known[done - len(held) : done])
             if owner is not None and same:
                 owner.trim(held)
                 parts.append(owner)
@@ -140,14 +147,14 @@ class Parts:
                 settled.pop()
         self._parts = parts
 
-    def reach(self, before: RowIds | None, bound: Callable[[], TimeBounds] | None) -> Reach | None:
+    def reach(self, before: RowIds | None, bounds: TimeBounds | None) -> Reach | None:
         """Find the parts in which each tuple may find rows.
 
         Rows are below some ids, or any, and inside their windows. None stands for all parts.
         """
-        if len(self) < FEWEST_NARROWED or (before is None and bound is None):
+        if len(self) < FEWEST_NARROWED or (before is None and bounds is None):
             return None
-        bounds = TimeBounds(None, None) if bound is None else bound()
+        bounds = bounds or TimeBounds(None, None)
         # Parts stand by arrival, so a bound on ids is one on parts. Their times may overlap where rows come late:
         #
         #     part        0    1    2    3

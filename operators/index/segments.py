@@ -25,6 +25,9 @@ LARGEST = 1 << 31
 LARGEST_AT_ONCE = 1 << 14
 """The same where codes have 16 bits: beyond that too many rows have a hash in common."""
 
+LARGEST_GROWING = 1 << 14
+"""Rows of a segment to which rows are added: in every micro-batch they are put in order anew, whatever the window."""
+
 SEGMENTS_PER_WINDOW = 4
 """Segments for a window and for all rows: a probe looks into about five then, and a row outlives its time by a
 quarter of the window at most."""
@@ -67,7 +70,7 @@ class Segments:
             left = ticks[taken:]
             room = self._room(left) if self._segments else 0
             if not room:
-                capacity = max(self._smallest, total // SEGMENTS_PER_WINDOW)
+                capacity = max(self._smallest, min(total // SEGMENTS_PER_WINDOW, LARGEST_GROWING))
                 place, tick = start + taken, left[0].item()
                 self._segments.append(Segment(self._next(), place, place, tick, tick, tick, capacity))
                 room = max(self._room(left), 1)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.key_map import KeyMap, hash_map
-from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.tuples.request import Request
 
 HASH_BITS = 16
@@ -100,7 +100,7 @@ class Serving:
 
     def _list_missed(self) -> list[KeyMap]:
         """List the maps of patterns that would be built, if they had not been left out: their turn may come again."""
-        if not self._may_fall_back:
+        if not self.may_fall_back:
             return []
         own = (hash_map(pattern, HASH_BITS) for pattern, _ in self.admission.asked if pattern)
         return [key_map for key_map in own if self.admission.leaves_out(key_map)]
@@ -150,14 +150,15 @@ class Serving:
         there = [m for m in (self.maps if part.maps is None else part.maps) if not self.admission.leaves_out(m)]
         there += [m for m in part.built if m not in there]
         best = self._choose(there, part, pattern)
-        if not (is_free and self._may_fall_back) or self.admission.leaves_out(own):
+        if not (is_free and self.may_fall_back) or self.admission.leaves_out(own):
             return Server(best)
         # To put a part in order pays for as many tuples as save more than that takes.
         saved = self.price_part(best, part.rows, pattern) - self.price_part(own, part.rows, pattern)
         return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property
-    def _may_fall_back(self) -> bool:
+    def may_fall_back(self) -> bool:
+        """What serves a search may be another once enough tuples have asked."""
         return self._kind in FALLING_BACK and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
@@ -216,7 +217,7 @@ class Serving:
         """Tell whether a search may find rows by a map in the parts that have some maps."""
         if maps is None or not pattern or key_map in maps:
             return True
-        return self._may_fall_back and key_map == hash_map(pattern, HASH_BITS)
+        return self.may_fall_back and key_map == hash_map(pattern, HASH_BITS)
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
         """Count the bytes that a map takes where parts are looked into."""

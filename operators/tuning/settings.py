@@ -184,7 +184,9 @@ def _describe_wrong(key: str, value: Any) -> str:
     if key == "cost" and value is None:
         return ""  # that of the kind
     if key in CHOICES:
-        return "" if _is_among(value, CHOICES[key]) else _unknown(key, value, CHOICES[key])
+        # Whoever mistypes a kind is not told of the one that only experiments may name.
+        offered = [name for name in CHOICES[key] if name != TOLD]
+        return "" if _is_among(value, CHOICES[key]) else _unknown(key, value, offered)
     if key in NUMBERS:
         expected, fits = NUMBERS[key]
         return "" if fits(value) else f"expected {expected}, got {write_repr(value)}"

@@ -22,6 +22,10 @@ MOST_STARVED = 6
 FEWEST_CHALLENGED = 400
 """Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
 
+ROWS_OF_A_GLIMPSE = 200
+"""Rows of a challenger's first round where an arm is in charge: enough to tell what is many times as dear as that arm,
+which in a join another one may well be."""
+
 CONTROL_BURST = 150
 """Rows that go in the written order together, so that it is seldom that a round has another leg for them."""
 
@@ -91,6 +95,8 @@ class Dealer:
             self.turn = self.turn or self._draw_turn(rows, duel, extra, chance, controlled=controlled)
             return [Hand(self.turn, None)]
         challenged = 0 if duel is None else self._count_challenged(rows, duel, extra)
+        if duel is not None and not duel.seen and controlled:
+            challenged = min(challenged, ROWS_OF_A_GLIMPSE)
         self.starved = self.starved + 1 if duel is not None and not challenged else 0
         control = self._count_control(rows) if controlled else 0
         if not challenged + control:

@@ -19,8 +19,9 @@ from eddy.policies.content.profile import AS_GOOD, NO_ATTRIBUTE
 from eddy.policies.shared.share_costs import count_shares, fit_seconds, leave_out_pauses, measure_skill, need_foretold
 from eddy.tuples.arrays import Floats
 
-LEAST_ROWS = 32
-"""Rows of a part at least: with fewer, the time of a call as such would be most of what is measured."""
+LEAST_ROWS = 8
+"""Rows of a part at least: the fewer, the more unlike parts are, and the more of them a sample has. With 32 the classes
+of fifty values were not found before the policy gave up."""
 
 STEPS_OF_A_PART = 2.0
 """Calls whose time a part's rows must take at least, so that what a call takes as such does not hide them."""

@@ -7,7 +7,6 @@ lets through by the buckets of that attribute (`RunningSelectivities`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from eddy.classes.single_values import MOST_NUMBERS
 from eddy.contracts import Observation
 from eddy.policies.content.class_costs import ClassCosts
 from eddy.policies.content.lifts import LEAST_OPERATORS, MOST_OPERATORS, Fitted, Lifts, StepCounts
-from eddy.policies.content.profile import NO_ATTRIBUTE, Profile
+from eddy.policies.content.profile import NO_ATTRIBUTE, Learning, Profile
 from eddy.policies.content.samples import Lesson, count_untaught, join_lessons
 from eddy.policies.content.selectivities import RunningSelectivities
 from eddy.policies.shared.editions import Editions
@@ -51,19 +50,6 @@ FIRST_SAMPLE_SHARE = 0.5
 MOST_TUPLES_KEPT = 1 << 17
 """Tuples of an operator that are kept in a round, and no more steps after them: a steady estimate remembers far
 fewer (`TUPLES_REMEMBERED`), and where a key is hot there are as many as there is memory."""
-
-AS_GOOD_AS_ALL = 0.98
-"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Learning:
-    """The parameters of `content` that concern learning."""
-
-    cells: int
-    alpha: float
-    threshold: float
-    sample: int
 
 
 class Knowledge:
@@ -409,21 +395,3 @@ class Knowledge:
         if "lifts" in plain:
             self._lifts.restore(plain["lifts"], arrays["lifts"])
         return True
-
-
-def mask_settled(rates: Floats, costs: Floats) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Mark the operators that keep their place for every class.
-
-    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
-    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
-    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
-    it does for a class.
-    """
-    if len(rates) < 2 or rates.max() > 1:
-        return np.zeros(len(rates), np.bool_)
-    average, best = (1 - rates) / costs, 1 / costs
-    others = ~np.eye(len(rates), dtype=np.bool_)
-    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
-    last = best <= np.where(others, average, np.inf).min(axis=1)
-    found: np.ndarray[Any, np.dtype[np.bool_]] = first | last | (rates >= AS_GOOD_AS_ALL)
-    return found

@@ -21,7 +21,7 @@ from eddy.classes.classifier import choose
 from eddy.contracts import Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
-from eddy.policies.content.knowledge import Learning
+from eddy.policies.content.profile import Learning
 from eddy.policies.content.stream_content import Conduct, StreamContent
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.checks import check_costs, check_share

@@ -7,6 +7,7 @@ ratio classifies, once chance does not explain its gain.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,16 @@ rare enough."""
 
 SIGNIFICANT_SOON = 10.0
 """The same for new evidence by itself, which is looked at so often that less would show by chance."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Learning:
+    """The parameters of `content` that concern learning."""
+
+    cells: int
+    alpha: float
+    threshold: float
+    sample: int
 
 
 class Profile:

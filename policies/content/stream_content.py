@@ -12,14 +12,15 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.contracts import Leg, Observation, Prices, Task
 from eddy.policies.content.class_costs import ClassCosts, PricesOfAll, count_parts
-from eddy.policies.content.knowledge import Knowledge, Learning, mask_settled
+from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
+from eddy.policies.content.profile import Learning
 from eddy.policies.content.samples import ONWARD, LegSample, Lesson, send_samples, take_lessons
 from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
-from eddy.policies.shared.orders import price_orders, sort_by_merit
+from eddy.policies.shared.orders import mask_settled, price_orders, sort_by_merit
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 

@@ -5,8 +5,7 @@ round's prices tells whether its rows are dear enough to try more. Then whatever
 is booked on an `Account`: planning and learning by the time for which the thread was at work, samples and steps that
 are taken because classes go different ways by the fitted prices; what classes save is what the policy's own model says.
 Older rows fade. When the account is overdrawn the stream goes the common way again, for a wait in rows, and is looked
-at anew. Every try that fails doubles the wait, and what the next one may cost, so that in the long run they take their
-share and no more.
+at anew. Every try that fails doubles the wait, and what the next one may cost: in the long run they take their share.
 
 A wait ends sooner if what filters let through has surely changed, once the last try is paid for: classes that appear
 change what a filter makes of the rows that those before it have left, even if what each makes of all rows stays.

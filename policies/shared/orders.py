@@ -12,7 +12,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.contracts import Classes
-from eddy.tuples.arrays import Floats, Integers
+from eddy.tuples.arrays import Floats, Integers, Mask
 
 Weights = Integers | Floats
 
@@ -37,6 +37,9 @@ COUNTED_WAYS = 256
 
 STEPS_PER_ORDER = 3
 """Steps that an order of its own adds, more or less: the later ones it shares with others."""
+
+AS_GOOD_AS_ALL = 0.98
+"""As good as all: an operator that drops or passes so much of everything cannot tell classes apart that matter."""
 
 
 def best_orders(rates: Floats, costs: Floats, common: Integers, rows: Weights, price: float = 0.0) -> Integers:
@@ -216,6 +219,24 @@ def split_lots(
         members = np.flatnonzero(lot == number).tolist()
         if members:
             yield number, part, Classes(attributes, [sizes[member] for member in members])
+
+
+def mask_settled(rates: Floats, costs: Floats) -> Mask:
+    """Mark the operators that keep their place for every class.
+
+    One that is better on average than any other could be for a class comes first (so cheap, or so selective), and one
+    that could not be better for a class than any other is on average comes last (so dear); one that lets everything
+    pass stays last too. Where an operator may return more than it is given, none is marked, since nothing bounds what
+    it does for a class.
+    """
+    if len(rates) < 2 or rates.max() > 1:
+        return np.zeros(len(rates), np.bool_)
+    average, best = (1 - rates) / costs, 1 / costs
+    others = ~np.eye(len(rates), dtype=np.bool_)
+    first = average >= AS_GOOD_AS_ALL * np.where(others, best, 0.0).max(axis=1)
+    last = best <= np.where(others, average, np.inf).min(axis=1)
+    found: Mask = first | last | (rates >= AS_GOOD_AS_ALL)
+    return found
 
 
 def split_ways(

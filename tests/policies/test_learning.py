@@ -11,10 +11,9 @@ import pytest
 
 import eddy
 from eddy.classes.single_values import FIRST_VALUE, MOST_NUMBERS
-from eddy.policies.content.knowledge import mask_settled
 from eddy.policies.content.profile import Profile, gain_ratios, skews
 from eddy.policies.content.selectivities import RunningSelectivities
-from eddy.policies.shared.orders import MOST_ORDERS, best_orders
+from eddy.policies.shared.orders import MOST_ORDERS, best_orders, mask_settled
 
 OPERATORS = 4
 UNIT = {"costs": "unit"}

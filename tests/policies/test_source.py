@@ -12,6 +12,9 @@ import pytest
 
 import eddy
 from eddy import wiring
+from eddy.contracts import Hop, Lineage, Prices, Statistic, Statistics, Task
+from eddy.policies.auto.arms import Kept
+from eddy.policies.shared.standing_order import StandingOrder
 from eddy.policies.source import ROWS_EXPLORED
 from tests.policies.checks import Watched
 from tests.policies.test_drawing import counted
@@ -200,3 +203,31 @@ def test_a_filter_that_changes_is_followed_in_the_next_thousand_rows() -> None:
     found = run([before, after], 40_000, {"name": "source", "costs": "unit"})
     assert per_row(found, 10, 20) < 1.03 * best(before)
     assert per_row(found, 22, 25) < 1.03 * best(after)
+
+
+def test_an_order_by_merit_that_is_dearer_does_not_replace_one_that_stands() -> None:
+    """A probe that finds more than one row each comes late by merit, although another probe drops them all."""
+    first, second, dear = Hop("probe_b", "b.k"), Hop("probe_c", "c.k"), Hop("f")
+    prices, statistics = Prices(["probe_b", "probe_c"]), Statistics()
+    for rows in (100, 1_000, 300) * 9:
+        for hop, seconds in ((first, 1e-7), (second, 1e-7), (dear, 1e-5)):
+            prices.add(hop, Statistic(rows, rows, rows, rows * seconds))
+    task = Task(
+        lineage=Lineage("a", frozenset("a"), frozenset()),
+        rows=1_000,
+        statistics=statistics,
+        prices=prices,
+        chance=lambda: np.random.default_rng(0),
+        after=lambda route: tuple(
+            hop for hop in (first, second, dear) if hop not in route and (hop != second or first in route)
+        ),
+        independent=False,
+        buckets=Kept(np.zeros((1_000, 0), np.uint8), ()),
+    )
+    order = StandingOrder("time")
+    for matches, expected in ((0.2, (first, second, dear)), (1.3, (first, second, dear))):
+        for hop, rate in ((first, matches), (second, 0.05), (dear, 0.5)):
+            statistics.add(hop, Statistic(1e6, 1e6, rate * 1e6))
+        for _ in range(4):
+            order.arrive(task, (first, dear))
+            assert order.legs(task, (first, dear))[0].route == expected

@@ -33,6 +33,19 @@ ASKED = query(
 )
 
 
+def filter_frames(spark: SparkSession, place: Path) -> list[object]:
+    """Filters without state: a batch frame with its report, and a stream."""
+    table = spark.read.schema("v int, k bigint").parquet(str(place / "in" / "a"))
+    kept = eddy.where(table, low, "v > 20", lambda k: k.notna())
+    count = kept.count()
+    seen = int(eddy.report_of(kept).batches()["rows"].sum())
+    stream = eddy.where(feeds.stream(spark, place / "in" / "a"), low, "v > 20", lambda k: k.notna())
+    running = stream.writeStream.format("memory").queryName("kept").trigger(availableNow=True)
+    job = running.option("checkpointLocation", str(place / "kept")).start()
+    job.awaitTermination()
+    return [count, seen, spark.table("kept").count(), sorted(set(eddy.report_of(job).operators()["operator"]))]
+
+
 def main(place: Path, url: str) -> None:
     spark = SparkSession.builder.remote(url).getOrCreate()
     frames = {name: feeds.stream(spark, place / "in" / name) for name in "ab"}
@@ -48,6 +61,7 @@ def main(place: Path, url: str) -> None:
     batches = report.batches()
     told = {"results": int(batches["results"].sum()), "batches": batches["batch"].tolist()}
     told["operators"] = sorted(set(report.operators()["operator"]))
+    told["filtered"] = filter_frames(spark, place)
     (place / "told.json").write_text(json.dumps(told))
     raise SystemExit(ENDS)  # and no spark.stop(): a job must end also when it fails
 

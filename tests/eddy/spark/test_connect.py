@@ -45,7 +45,11 @@ def test_a_job_through_spark_connect(tmp_path: Path) -> None:
     assert ended == ENDS, (tmp_path / "job.log").read_text("utf-8")
     expected = local(ASKED, {**data, "t": LOOKUP})
     assert rows_of(pq.read_table(tmp_path / "found.parquet")) == expected
+    values = [row for part in data["a"] for row in part.to_pylist()]
+    large = [row for row in values if row["v"] > 20]
+    kept = sum(row["v"] < 90 and row["k"] is not None for row in large)
     assert json.loads((tmp_path / "told.json").read_text("utf-8")) == {
+        "filtered": [kept, len(large), kept, ["function_1", "low"]],
         "batches": [0, 1, 2],
         "results": sum(expected.values()),
         "operators": ["known", "low", "probe_a", "probe_b", "probe_t"],

@@ -12,10 +12,10 @@ import pytest
 from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.index.price import SPARE_BITS
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
 from eddy.operators.tuning.settings import IndexSettings
@@ -62,7 +62,7 @@ class Held:
         """Whoever searches finds all rows of the window, in order; says how many candidates there were."""
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
-        ranges, _ = self.catalog.find(Request(wanted), lambda: make_bounds([times], [None], WINDOW))
+        ranges, _ = self.catalog.find(Request(wanted), make_bounds([times], [None], WINDOW))
         at, rows = ranges.expand(0, self.values)
         # A pair as one number, since there are as many as a look through all rows finds.
         found = at * len(self.ticks) + rows

@@ -41,7 +41,7 @@ def made(window: Window, ticks: npt.NDArray[np.int64], *, merge: bool = True) ->
 
 def reached(found: Parts, before: npt.NDArray[np.int64] | None, latest: npt.NDArray[np.int64], window: Window) -> Reach:
     span = window.ticks if isinstance(window, Range) else None
-    reach = found.reach(before, None if span is None else lambda: make_bounds([latest], [None], span))
+    reach = found.reach(before, None if span is None else make_bounds([latest], [None], span))
     return reach or Reach(np.zeros(len(latest), np.int64), np.full(len(latest), len(found)))
 
 
@@ -71,7 +71,7 @@ def test_no_row_that_a_probe_can_meet_is_out_of_its_reach(
 def test_what_is_too_old_or_too_new_or_came_later_is_out_of_reach() -> None:
     found = made(Range(10), np.arange(100), merge=False)
     bounds = make_bounds([np.array([49, 99, 200, 20])], [5], 10)
-    reach = found.reach(np.array([50, 100, 5, 100]), lambda: bounds)
+    reach = found.reach(np.array([50, 100, 5, 100]), bounds)
     assert reach is not None
     starts = [*(part.start for part in found), 100]
     assert [starts[n] for n in reach.first[:2]] == pytest.approx([38, 88], abs=2)
@@ -86,7 +86,7 @@ def test_a_merged_part_is_in_reach_if_one_of_its_segments_is(moment: int) -> Non
     first, *_ = found
     assert (first.rows, first.least, first.newest) == (12, 1, 9)
     bounds = make_bounds([np.array([moment])], [1], 0)
-    reach = found.reach(None, lambda: bounds)
+    reach = found.reach(None, bounds)
     assert reach is not None
     assert (int(reach.first[0]), int(reach.last[0])) == (0, 1)
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.operators.index import time_bounds
-from eddy.operators.index.time_bounds import make_bounds, narrow
+from eddy.kernels.narrowing import narrow
+from eddy.operators.index.time_bounds import LEAST_SAVED, make_bounds
 from eddy.operators.pairs import mask_inside
+from eddy.tuples.request import TimeBounds
 
 ENDS = [-(2**63), -(2**63) + 3, 2**63 - 4, 2**63 - 1]
 INTEGERS = st.integers(0, 12) | st.sampled_from(ENDS)
@@ -59,19 +60,10 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
     starts = np.searchsorted(codes[order], np.arange(11))
     counts = np.diff(np.append(starts, 60))
     low, high = np.sort(rng.integers(-2, 33, (2, 11)), axis=0)
-    bounds = time_bounds.TimeBounds(*(one if data.draw(st.booleans()) else None for one in (low, high)))
+    bounds = TimeBounds(*(one if data.draw(st.booleans()) else None for one in (low, high)))
     first, many = starts.copy(), counts.copy()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time_bounds, "LEAST_SAVED", 0)
-        narrow(
-            first,
-            many,
-            np.arange(11),
-            bounds,
-            times.take,
-            order.astype(np.uint16),
-            (int(times.min()), int(times.max())),
-        )
+    extent = (int(times.min()), int(times.max()))
+    narrow(first, many, np.arange(11), bounds, times.take, order.astype(np.uint16), extent, 0)
     for probe in range(11):
         run = order[starts[probe] : starts[probe] + counts[probe]]
         kept = np.ones(len(run), np.bool_)
@@ -84,6 +76,8 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
 
 def test_runs_that_are_not_worth_it_stay() -> None:
     starts, counts, times = np.array([0, 0]), np.array([5, 100]), np.arange(100)
-    bounds = time_bounds.TimeBounds(np.array([90, 2]), None)
-    narrow(starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99))
+    bounds = TimeBounds(np.array([90, 2]), None)
+    narrow(
+        starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99), LEAST_SAVED
+    )
     assert (starts.tolist(), counts.tolist()) == ([0, 0], [5, 100])

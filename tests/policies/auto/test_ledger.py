@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.contracts import Hop, Prices, Statistic, Statistics
+from eddy.contracts import NO_FEATURES, Hop, Prices, Setting, Statistic, Statistics
+from eddy.policies.auto.arms import Arm
 from eddy.policies.auto.duel import Bill, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger
 from eddy.policies.auto.prospect import Prospect
 from eddy.policies.auto.thinking import Thinking
+from eddy.policies.fixed import Fixed
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 
 F, G = Hop("f"), Hop("g")
@@ -178,3 +180,30 @@ def test_dividing_a_sample_is_a_part_of_its_price() -> None:
     assert held.screening_price(4) == pytest.approx(5 * 3e-3, rel=0.01)
     assert first == pytest.approx(5 * USUAL_SCREENING)
     assert held.account.optional["sampling"] == pytest.approx(25 * 3e-3)
+
+
+def test_an_arm_in_charge_owes_for_each_row_what_others_ask_for_it() -> None:
+    """Less what rows in the written order were spared; arrears are no part of the account, where others have paid."""
+    one = ledger()
+    arm = Arm("source", Fixed(Setting(operators=("f", "g"))), NO_FEATURES, "a", 0.0)
+    one.note_round(100)
+    one.charges.arrears.asked, one.charges.arrears.spared = 90.0, 10.0
+    one.settle(100, {CHAMPION: bill(100, 2.5)}, ArmGuard(turns=False), arm, None)
+    assert one.think(arm).arrears.mean == pytest.approx(0.8)
+    assert one.extra(arm) == pytest.approx(0.8)
+    assert (one.charges.arrears.asked, one.charges.arrears.spared) == (0.0, 0.0)
+    # What was spared has been saved by nobody else.
+    assert one.account.spent == pytest.approx(100 * 2.5 - 10.0)
+    one.forget_arrears()
+    assert one.think(arm).arrears.mean == 0.0
+
+
+def test_idle_rows_have_spent_what_they_asked_for_the_arms_of_others() -> None:
+    one, statistics = ledger(), Statistics()
+    for hop in (F, G):
+        statistics.add(hop, Statistic(100, 100, 50, 0.0))
+    one.idle_rows, one.idle_rounds, one.charges.arrears.idle_asked = 100, 1, 30.0
+    one.settle_idle((F, G), statistics, 1, 1)
+    assert one.account.saved == pytest.approx(-30.0)
+    assert one.account.written == pytest.approx(100 * 2.5, rel=0.01)
+    assert one.charges.arrears.idle_asked == 0.0

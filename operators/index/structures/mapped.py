@@ -16,14 +16,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eddy.contracts import PartRows, Runs
-from eddy.operators.index.key_map import KeyMap
+from eddy.contracts import Runs
+from eddy.kernels.arguments import CodeTable, HashBits
+from eddy.kernels.choice import choose_kernels
+from eddy.kernels.plain import order_codes
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.arrays import Hashes, Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix
 
-SHORT = 16
-"""Bits of a number that radix sort takes in one pass, ten times as fast as a sort that compares."""
+FEW_BITS = 16
+"""Bits of a field, up to which its values are counted rather than put in order."""
 
 MOST_RUNS = 64
 """Runs that a search looks for in one part. Where a field that it lacks has more values, those behind are not used."""
@@ -48,11 +52,9 @@ class MappedIndex:
             if at < len(part.codes):
                 field.note_values(own)
             codes = own if field is self._fields[0] else codes << field.bits | own
-        codes = codes.astype(np.uint16 if total <= SHORT else np.uint32)
-        codes = codes if rows is None else codes.take(rows)
-        order = sort_codes(codes, total)
+        codes = codes.astype(np.uint32)
+        order, self._table = _Table.make(codes if rows is None else codes.take(rows), total, part.rows)
         self.order: Numbers = (order if rows is None else rows.take(order)).astype(np.min_scalar_type(part.rows))
-        self._table = _Table.make(codes, order, total, part.rows)
         self._searches: dict[int, _Search] = {}
 
     @property
@@ -64,6 +66,21 @@ class MappedIndex:
         """Say how many runs each probe finds, and whether those are rows of one code."""
         search = self._plan(pattern)
         return Runs(len(search.codes), exact=not search.free and len(search.codes) == 1)
+
+    def table(self, pattern: int) -> CodeTable | None:
+        """Give what a kernel looks up runs by; None where a search finds several for a probe, or goes by ranks."""
+        search = self._plan(pattern)
+        used = [self._fields[number] for number, _ in search.used]
+        if (
+            self._table.codes is not None
+            or len(search.codes) != 1
+            or not used
+            or any(f.ranks is not None for f in used)
+        ):
+            return None
+        shifts = (shift for _, shift in search.used)
+        bits = tuple(HashBits(field.keys, 64 - field.bits, shift) for field, shift in zip(used, shifts, strict=True))
+        return CodeTable(self._table.begins, self.order, bits, search.free)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows with each probe's code; where it has several runs, a row of them for each."""
@@ -144,7 +161,7 @@ class _Coded:
 
     def note_values(self, own: Integers) -> None:
         """Note which values there are; of more than a search looks for, only that they are more."""
-        few = self.bits <= SHORT
+        few = self.bits <= FEW_BITS
         values = np.flatnonzero(np.bincount(own, minlength=1)) if few else np.unique(own)
         self.values = values[: MOST_RUNS + 1]
 
@@ -218,15 +235,15 @@ class _Table:
         self.codes = codes
 
     @classmethod
-    def make(cls, codes: Numbers, order: Integers, bits: int, rows: int) -> _Table:
-        """Make the table of some codes."""
+    def make(cls, codes: Numbers, bits: int, rows: int) -> tuple[Integers, _Table]:
+        """Put codes in order, and make the table of them."""
         width = np.min_scalar_type(rows)
         if 1 << bits <= max(DENSE * rows, 1 << 8):
-            begins = np.zeros((1 << bits) + 1, width)
-            np.cumsum(np.bincount(codes, minlength=1 << bits), out=begins[1:])
-            return cls(begins, None)
+            order, begins = choose_kernels().kernels.sort_codes(codes, bits)
+            return order, cls(begins.astype(width), None)
+        order = order_codes(codes, bits)
         found, first = np.unique(codes.take(order), return_index=True)
-        return cls(np.append(first, len(codes)).astype(width), found.astype(np.uint32))
+        return order, cls(np.append(first, len(codes)).astype(width), found.astype(np.uint32))
 
     @property
     def nbytes(self) -> int:
@@ -243,15 +260,6 @@ class _Table:
         if self.codes is not None:
             return self.find(codes + (1 << free))
         return self.begins[1 << free :].take(codes)
-
-
-def sort_codes(codes: Numbers, bits: int) -> Integers:
-    """Put codes in order; those that are alike stay as they stand."""
-    if bits <= SHORT:
-        return np.argsort(codes, kind="stable")
-    # By the last bits first, and then by the first ones: of those that are alike in these, the order stays.
-    order = np.argsort(codes.astype(np.uint16), kind="stable")
-    return order.take(np.argsort((codes >> SHORT).astype(np.uint16).take(order), kind="stable"))
 
 
 def _list_rows(part: PartRows) -> Integers | None:

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import PartRows, Runs
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.ordered import sort_rows
+from eddy.contracts import Runs
+from eddy.kernels.arguments import CodeTable
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.ordered import sort_rows
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix
@@ -43,6 +45,10 @@ class SortedIndex:
     def runs(self, pattern: int) -> Runs:
         """One for each probe."""
         return Runs(1, exact=True)
+
+    def table(self, pattern: int) -> CodeTable | None:
+        """Has none."""
+        return None
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows with each probe's hash."""

@@ -9,8 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import PartRows, Runs
-from eddy.operators.index.key_map import KeyMap
+from eddy.contracts import Runs
+from eddy.kernels.arguments import CodeTable
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 
@@ -35,6 +37,10 @@ class OrderedIndex:
     def runs(self, pattern: int) -> Runs:
         """One for each probe."""
         return Runs(1, exact=False)
+
+    def table(self, pattern: int) -> CodeTable | None:
+        """Has none."""
+        return None
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows whose key is within each probe's bounds."""

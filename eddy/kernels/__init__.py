@@ -1,0 +1,1 @@
+"""The inner loops of joins, each of them twice: in numpy, and compiled."""

@@ -1,0 +1,142 @@
+"""What kernels are given, and what they give: plain values and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from eddy.tuples.arrays import Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
+from eddy.tuples.event_time import Ticks
+from eddy.tuples.request import TimeBounds
+from eddy.tuples.runs import Ranges, Reach
+
+GiveHashes = Callable[[tuple[int, ...]], Hashes]
+"""Gives one hash of some keys for each probe."""
+
+NO_BOUNDS = TimeBounds(None, None)
+
+
+class HashBits(NamedTuple):
+    """Bits of a code: the hash of some keys, without so many last bits, and shifted to where they stand."""
+
+    keys: tuple[int, ...]
+    drop: int
+    shift: int
+
+
+class CodeTable(NamedTuple):
+    """Where the rows of each code begin in `order`, and what makes the codes of probes.
+
+    The `free` last bits of a code may be anything.
+    """
+
+    begins: Numbers
+    order: Numbers
+    bits: Sequence[HashBits]
+    free: int
+
+
+class Rising(NamedTuple):
+    """The times of a part's rows, where those of one code stand in order of them, the least and the newest."""
+
+    times: Ticks
+    least: float
+    newest: float
+
+
+class Lookup(NamedTuple):
+    """A part that probes look into: its number, and where its rows begin among all that may be found.
+
+    Where `rising` is None, its runs stay as they are, whatever the times.
+    """
+
+    table: CodeTable
+    number: int
+    begin: int
+    rising: Rising | None
+
+
+class Lookups:
+    """The parts that all probes of a search look into; `memo` is what a kernel has made of them."""
+
+    def __init__(self, parts: Sequence[Lookup]) -> None:
+        self.parts = parts
+        self.memo: Any = None
+
+
+class Narrowing(NamedTuple):
+    """The times between which rows must be, where rows rise; looked for if that is to spare a probe so many of them."""
+
+    bounds: TimeBounds
+    least_saved: float
+
+
+class Places(NamedTuple):
+    """Where to write down a run for each probe and part: where it starts, and how many rows it has.
+
+    A part's column is its number or, with a reach, its place among the parts that the probe reaches.
+    """
+
+    starts: Integers
+    counts: Integers
+    reach: Reach | None
+
+
+class Term(NamedTuple):
+    """A comparison of a row's code with that of a tuple: `own[row] op wanted[tuple]`.
+
+    `valid` are the rows that have a code, and `known` the tuples; None stands for all of them.
+    """
+
+    op: str
+    own: Numbers
+    valid: Valid
+    wanted: KeyCodes
+    known: Valid
+
+
+class Ranked(NamedTuple):
+    """The numbers of rows in their stream, and by how much those in a window of rows may be below `before`."""
+
+    ranks: Integers
+    shift: int
+
+
+class Screen(NamedTuple):
+    """All that numbers say of candidates; None stands for what need not be asked.
+
+    A row must have come `before`, which is an id for each tuple, and be inside all windows; times are whole numbers.
+    `stored` is the number of rows that there are.
+    """
+
+    terms: Sequence[Term]
+    before: RowIds | None
+    ranked: Ranked | None
+    times: Ticks | None
+    bounds: TimeBounds
+    alive: Mask | None
+    stored: int
+
+
+class Screened(NamedTuple):
+    """The candidates that are left: tuples by place, each with a row, and how many there were up to which tuple."""
+
+    at: RowIds
+    rows: RowIds
+    stop: int
+    candidates: int
+
+
+class Kernels(NamedTuple):
+    """One kind of all kernels.
+
+    `sort_codes` gives the order of codes of so many bits, alike ones as they stand, and where each code begins in it.
+    `look_up` writes down the runs that probes find, and counts for each part those that are not empty. `screen` spells
+    out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
+    case.
+    """
+
+    name: str
+    sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
+    look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
+    screen: Callable[[Ranges, Screen, int, int], Screened]

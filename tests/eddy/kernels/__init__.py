@@ -1,0 +1,1 @@
+"""Tests of kernels: both kinds, on the same random inputs and on edges."""
