@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import (
+    caches,
     filters,
     index_structures,
     index_widths,
@@ -41,6 +42,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "joins": joins.BENCHMARKS,
     "kernels": kernels.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
+    "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
     "index_costs": index_widths.COSTS,
     "peer_filters": peer_filters.BENCHMARKS,

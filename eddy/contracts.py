@@ -1,4 +1,4 @@
-"""What a plug-in's author has to read: operators, indexes and policies.
+"""What a plug-in's author has to read: operators and policies; `operators.index.structures.contracts` has indexes.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
 `Policy.observe`, which is also called for the profiles of legs that are there to learn. At the end of a round, which is
@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
-from eddy.kernels.arguments import CodeTable
 from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
@@ -55,7 +54,6 @@ __all__ = [
     "Floats",
     "Hashes",
     "Hop",
-    "Index",
     "Insight",
     "Integers",
     "KeyCodes",
@@ -67,7 +65,6 @@ __all__ = [
     "Observation",
     "Operator",
     "Outcome",
-    "PartRows",
     "Policy",
     "Price",
     "Prices",
@@ -113,16 +110,18 @@ first, and a fan-out of thousands is told from one of hundreds: what a hot key m
 class Outcome(NamedTuple):
     """What an operator made of some tuples.
 
-    `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how much
-    was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its tuples
-    in keys, windows and order, for `meets` the tuples and such rows. `skipped` are the rows that a filter did not ask
-    its function about, because of a null. Tuples that come out carry their faults, and those of what had no answer.
+    `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
+    much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its
+    tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are rows that a filter did not
+    ask about, because of a null; `left` the positions of tuples that an option has refused, which go on without it.
+    Tuples that come out carry the faults that they had, and those of what had no answer.
     """
 
     tuples: Tuples
     counts: Counts
     evaluated: int
     skipped: int = 0
+    left: RowIds | None = None
 
 
 class Operator(Protocol):
@@ -153,50 +152,6 @@ class Operator(Protocol):
         Must act on one tuple at least, where there is one, and a filter on all of them; must not change the tuples it
         was given, must keep the order of the survivors, and must give each tuple the same fate in any company.
         """
-
-
-class PartRows(NamedTuple):
-    """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
-
-    `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
-    """
-
-    rows: int
-    codes: Sequence[KeyCodes]
-    valid: Valid
-    times: Ticks | None
-    bits: tuple[int, ...]
-
-
-class Index(Protocol):
-    """Finds the rows of one part of a STeM by one or more keys, each of them a 64-bit code."""
-
-    order: Numbers
-    """The rows, by their places in the part, in the order in which searches find runs of them."""
-    bits: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """What it occupies."""
-
-    def runs(self, pattern: int) -> Runs:
-        """How many runs a search by some keys finds for each probe."""
-
-    def table(self, pattern: int) -> CodeTable | None:
-        """What a kernel needs to find one run for each probe, as a search would; None where it takes more."""
-
-    def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
-        """Where in `order` each of some probes finds runs of rows: where they start, and how many rows they have.
-
-        May find rows that do not match, since the probe verifies them: those whose hash is alike, or that have no key.
-        Must not miss one that does. Exact runs stand in the order of their times.
-        """
-
-    def trim(self, rows: int) -> bool:
-        """Let go of the first rows, without putting the others in order again; says if it can."""
-
-    def extend(self, index: Self, first: int) -> bool:
-        """Take in the rows of another index, which are numbered from `first` on and come later; says if it can."""
 
 
 class Store(Protocol):
@@ -239,12 +194,13 @@ class Setting:
     """What a policy knows of the query when it is built.
 
     `operators` are the names of all operators, in the order of the query. `columns` are the streams' columns that can
-    classify their rows, if its `features` name them. `reads` are those of them that the query reads anyway: to see
-    others costs more. `sql_reads` are the columns that each SQL filter reads: to tell rows apart by those costs what it
-    costs to ask it. `prices` has what steps take, `judged` the stream of each filter that is asked once about each of
-    its rows. `make` builds another policy from its name, or its name and parameters; of those offered it takes what it
-    has. `cells` share the rows, each with a policy of its own. `clock` counts the seconds for which this thread was at
-    work, to account for thinking and to limit it; without one, time stands still.
+    classify their rows; a policy that wants to see some of them says so in its `features`. `reads` are those of them
+    that the query reads anyway: to see others costs more. `sql_reads` has for each filter that is SQL the columns that
+    it reads: to tell rows apart by those costs about as much as to ask it. `prices` has what steps take, `judged` the
+    stream of each filter that is asked once about each of its rows. `make` builds another policy from its name, or its
+    name and parameters; of those that are offered besides it takes what it has. `cells` is the number of cells that
+    share the rows, each with a policy of its own. `clock` counts the seconds for which this thread was at work, to
+    account for thinking and to limit it; without one, time stands still. `options` are the names of optional hops.
     """
 
     operators: tuple[str, ...]
@@ -256,18 +212,21 @@ class Setting:
     make: Callable[[str | Mapping[str, Any], Mapping[str, Any]], Policy] = refuse_to_make
     cells: int = 1
     clock: Clock = float
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """Tuples of one lineage that wait for a decision.
 
-    A policy never sees values or operators: only how many tuples there are, what is known of the hops and what they
-    cost, which hops would be ready after a given route, and the buckets of each tuple's arriving row: a matrix with a
-    column for each of the stream's attributes among the policy's features. What is counted by buckets is good for one
-    edition of them (`Look.editions`). `independent` says that only the ready hops are left, in any order. `chance()`
-    is the micro-batch's generator. `options(route)` are hops that may come next after a route and need not: `meets_b`
-    drops tuples that `probe_b` would drop, for less. They are never among the ready hops: who does not ask meets none.
+    A policy never sees values or operators: only how many tuples there are, what has been learned of the hops and what
+    they cost, which hops would be ready after a given route, and the classifier buckets of each tuple's arriving row: a
+    matrix with a column for each of the stream's attributes among the policy's features. What is counted by buckets is
+    good for one edition of them (`Look.editions`, `policies.shared.editions`). `independent` says that nothing but the
+    ready hops is left to do, in any order. `chance()` is the micro-batch's generator.
+
+    `options(route)` are hops that may come next after a route and need not: `meets_b` drops tuples that `probe_b` would
+    drop, `cached_b_c` joins two inputs at once. They are never among the ready hops.
     """
 
     lineage: Lineage
@@ -297,10 +256,11 @@ class Leg:
     """A part of a task's tuples and the route they take.
 
     `rows` are positions in the task, or None for all of them. An exhaustive leg runs every hop of its route on every
-    row, to learn; the hops must all be ready when it starts. But a probe may also wait for earlier probes of the route:
-    it is told of as if it and those that it needs were one operator, whatever the filters and other probes say. Of one
-    row no more than some thousand joined rows are counted then. It changes no answer. `classes` says which classes the
-    policy told apart, `label` names rows with another reason to be here, and `tag` comes back in every observation.
+    row, to learn; the hops must all be ready when it starts, or wait for earlier probes of the route: such a probe is
+    told of as if it and those that it needs were one operator, whatever the filters and other probes say. Of one row no
+    more than some thousand joined rows are counted then. It changes no answer. `classes` says which classes the policy
+    told apart, and `label` what rows are called that have another reason to be here. `tag` is the policy's own: the leg
+    comes back with it in every observation.
 
     `aside` has for each place of the route the hops that also see, to learn, the leg's tuples that are dropped at that
     place: such a hop must be ready for them before the step that drops them. It changes no answer either. The policy

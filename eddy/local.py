@@ -84,12 +84,13 @@ class Running:
             self._counters.append(self._engine.read_counters())
 
 
-def run_local(
+def run_local(  # noqa: PLR0913  what a user may say
     query: Query,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock | None = None,
@@ -98,6 +99,7 @@ def run_local(
     """Answer a query over data at hand.
 
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
+    `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
 
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
@@ -106,16 +108,25 @@ def run_local(
     this thread was at work. Whoever gives one of his own gives both by it, unless he names the other.
     """
     return iter_local(
-        query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed, clock=clock, thinking=thinking
+        query,
+        data,
+        policy=policy,
+        index=index,
+        cache_memory=cache_memory,
+        batch_rows=batch_rows,
+        seed=seed,
+        clock=clock,
+        thinking=thinking,
     ).run()
 
 
-def iter_local(
+def iter_local(  # noqa: PLR0913  what a user may say
     query: Query,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     batch_rows: int = BATCH_ROWS,
     seed: int = 0,
     clock: Clock | None = None,
@@ -143,6 +154,7 @@ def iter_local(
         clock=clock or time.perf_counter,
         seed=seed,
         index=settings,
+        cache_memory=cache_memory,
         thinking=thinking,
     )
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.engine import Machinery
-from eddy.errors import QueryError, describe_error, quote, unknown_name, warn
+from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
-from eddy.operators.conditions import sort_conditions
+from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
+from eddy.operators.cache.scope import MOST_PARTS, list_parts
+from eddy.operators.conditions import Conditions, sort_conditions
 from eddy.operators.filter import FilterColumns, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
@@ -37,7 +40,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import find_near, probe_name
+from eddy.query.join_graph import cached_name, find_near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -83,21 +86,23 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
     index: IndexChoice = None,
+    cache_memory: int | None = None,
     thinking: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are. `parts` are what its state
-    depends on, by names for people, where that is more than the query says. `index` is no part of it: with another one
-    the rows stay, and what was learned of their indexes is learned anew.
+    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
+    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
+    stay, and what was learned of their indexes is learned anew.
 
     Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
     service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell))
-    setting = _setting(binding, thinking or clock, cells)
+    caches = Caches(check_memory(cache_memory), clock)
+    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
+    setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
         made,
@@ -117,6 +122,16 @@ def check_index(choice: IndexChoice, query: Query) -> IndexSettings:
     if choice is not None and (text := describe_idle_index(query)):
         warn(text)
     return settings
+
+
+def check_memory(memory: int | None) -> int:
+    """Check the bytes that caches may occupy; None stands for what they have if nobody says anything.
+
+    >>> check_memory(-1)
+    Traceback (most recent call last):
+    eddy.errors.QueryError: cache_memory: expected a whole number of 0 or more, got -1
+    """
+    return DEFAULT_MEMORY if memory is None else check_whole(memory, "cache_memory", 0)
 
 
 def describe_idle_index(query: Query) -> str:
@@ -150,7 +165,7 @@ def list_read_columns(
     return found
 
 
-def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
+def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequence[str] = ()) -> Setting:
     """Write what a policy may know of a query.
 
     It is the operators, and the columns that can tell rows apart.
@@ -170,6 +185,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1) -> Setting:
         make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
         cells=cells,
         clock=thinking,
+        options=tuple(options),
     )
     return setting
 
@@ -188,8 +204,9 @@ def _build_machinery(
     faults: Faults,
     index: IndexSettings,
     seed: tuple[int, int],
+    caches: Caches,
 ) -> Machinery:
-    """Make the filters, and where inputs are joined a STeM, a probe and its first phase for each.
+    """Make the filters, and where inputs are joined a STeM, a probe, its first phase and caches for each.
 
     The filters remember what they said of rows that are stored.
     """
@@ -209,13 +226,36 @@ def _build_machinery(
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [OPERATORS["probe"](matching[name], Rule(near=near[name], gives=name)) for name in query.inputs]
+    probes = [
+        OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs
+    ]
     meets = [
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
+    caches.left = room.left_by_all
+    cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets], stems, faults, indexes)
+    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches)
+
+
+def _make_cached(
+    query: Query,
+    stems: Mapping[str, Stem],
+    joins: Conditions,
+    near: Mapping[str, frozenset[frozenset[str]]],
+    caches: Caches,
+) -> list[Operator]:
+    """Make an operator for each part of the join that can be cached."""
+    parts = islice(list_parts(query.inputs, [s.name for s in query.streams], near, joins), MOST_PARTS)
+    made: dict[str, Operator] = {}
+    for part, before in parts:
+        name = cached_name(part)
+        # Names of inputs may make two parts be called the same, or as a filter: the second does without.
+        if name not in made and name not in {f.name for f in query.filters}:
+            rule = Rule(near=before, gives=part, does=frozenset(map(probe_name, part)), optional=True)
+            made[name] = OPERATORS["cached"](part, stems, joins, rule, caches)
+    return list(made.values())
 
 
 def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:

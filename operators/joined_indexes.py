@@ -12,7 +12,7 @@ from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_
 from eddy.operators.index import price
 from eddy.operators.index.catalog import Catalog, PartView
 from eddy.operators.index.counts import IndexCounts, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.tuners import Tuners
 from eddy.tuples.request import list_keys
 
@@ -28,8 +28,12 @@ class Sized(Protocol):
     """The stored rows of an input."""
 
     @property
+    def nbytes(self) -> int:
+        """What they occupy."""
+
+    @property
     def row_bytes(self) -> int:
-        """What they occupy, indexes left out."""
+        """The same without indexes."""
 
 
 class IndexRoom:
@@ -43,6 +47,10 @@ class IndexRoom:
     def is_limited(self) -> bool:
         """There is a limit."""
         return self._most is not None
+
+    def left_by_all(self) -> int:
+        """Give the bytes that all streams leave, with their indexes."""
+        return sys.maxsize if self._most is None else max(self._most - sum(stem.nbytes for stem in self.stems), 0)
 
     def left(self) -> int:
         """Give the bytes that the indexes of one stream may occupy."""

@@ -7,7 +7,7 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ stay in the cache, however many rows match."""
 
 SMALLEST_GO = 64
 """A further go is of this part of that at least: what is looked at in vain by the last one is small beside the rest."""
+
+NO_RANGES = scan_all(0, 0)
 
 MOST_TUPLES = 1 << 15
 """Tuples that are looked up in one call: a search notes a place for each of them in each segment that it reaches."""
@@ -100,14 +102,19 @@ class Matching:
 
     def search(self, tuples: Tuples) -> Search:
         """Find the candidates of the first tuples in an index."""
-        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
+        pattern = self._find_pattern(tuples.lineage.spans)
         # Where a tuple may find more than one run in a part, fewer go at a time.
-        tuples = tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1))
+        asked = self._ask(tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1)))
+        found = self._recall(pattern, asked.tuples) or self._find_ranges(asked)
+        return asked._replace(ranges=found.ranges, served=found.served)
+
+    def _ask(self, tuples: Tuples) -> Search:
+        """Say what tuples search by; nothing has been found yet."""
+        pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
         codes, bounds = self._read_codes(pattern.searched, tuples), self._find_bounds(tuples)
-        found = self._recall(pattern, tuples) or self._find_ranges(pattern, tuples, codes, before, bounds)
-        return Search(tuples, pattern, codes, before, bounds, *found)
+        return Search(tuples, pattern, codes, before, bounds, NO_RANGES, ())
 
     def keep(self, tuples: Tuples, ranges: Ranges, found: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -167,10 +174,16 @@ class Matching:
 
     def _mark_near(self, search: Search, passed: Mask) -> None:
         """Mark the tuples with which a candidate agrees."""
-        asked, done = self._make_screen(search), 0
-        while done < len(passed):
-            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+        for near in self._see_all(search):
             passed[near.at] = True
+
+    def _see_all(self, search: Search) -> Iterator[Pairs]:
+        """Keep of all candidates those that agree in all numbers at hand, a bounded number in each go."""
+        asked, done = self._make_screen(search), 0
+        yield NO_PAIRS
+        while done < len(search.tuples):
+            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+            yield near
 
     def _see(self, search: Search, asked: Screen, first: int, most: int) -> tuple[Pairs, int]:
         """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
@@ -198,6 +211,13 @@ class Matching:
             done = int(found.at[most]) or int(at_least)
             found = found.first(int(np.searchsorted(found.at, done)))
         return Sifted(found, done)
+
+    def check(self, tuples: Tuples, at: RowIds, rows: RowIds) -> RowIds:
+        """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""
+        # Each has one candidate: a run of one row.
+        ranges = Ranges(np.arange(len(rows))[:, None], np.ones((len(rows), 1), np.int64), rows)
+        asked = self._ask(tuples.take(at))._replace(ranges=ranges)
+        return self._verify(asked.pattern, asked.tuples, join_pairs(list(self._see_all(asked)))).at
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -235,15 +255,9 @@ class Matching:
         timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
         return spans.intersection(timed.union(*asked))
 
-    def _find_ranges(
-        self,
-        pattern: Pattern,
-        tuples: Tuples,
-        codes: Sequence[KeyCodes],
-        before: RowIds | None,
-        bounds: TimeBounds | None,
-    ) -> Candidates:
+    def _find_ranges(self, asked: Search) -> Candidates:
         """Find the candidates of every tuple in an index, and say what has served them."""
+        tuples, pattern, codes, before, bounds, *_ = asked
         if not pattern.searched:
             return Candidates(scan_all(len(tuples), len(self._stem)), ())
         others = [one.other(self.target) for one in pattern.searched]

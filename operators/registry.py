@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Operator
+from eddy.operators.cached import Cached
 from eddy.operators.filter import FilterOperator
 from eddy.operators.meets import Meets
 from eddy.operators.probe import Probe
@@ -13,4 +14,5 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
     "filter": FilterOperator,
     "probe": Probe,
     "meets": Meets,
+    "cached": Cached,
 }

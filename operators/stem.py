@@ -44,8 +44,16 @@ ALIVE, RANK, VERDICT = "alive", "rank", "verdict "
 """Columns of a snapshot's table of marks; a filter's has its name after the word."""
 
 
+Follower = Callable[[int, Mask], None]
+"""Hears that rows move up: `gone` as it is until now, and which rows stay; not called where only the oldest go."""
+
+
 class Stem:
-    """One input's stored rows: values, times, verdicts, keys."""
+    """One input's stored rows: values, times, verdicts, keys.
+
+    `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
+    goes. Where one does, `followers` hear of it.
+    """
 
     def __init__(
         self,
@@ -64,9 +72,8 @@ class Stem:
         settings = index or IndexSettings()
         self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
         self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
-        self.fresh = 0
-        self.arrived = 0
-        self.dead = 0
+        self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
+        self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._index_room = index_room
         self._time = time
@@ -346,12 +353,17 @@ class Stem:
         """Keep only some rows; the oldest go at no cost."""
         ids = np.flatnonzero(keep)
         gone = len(keep) - len(ids)
+        # The common case: only the oldest rows go, and arrays just begin later.
+        only_oldest = bool(keep[gone:].all())
         for held in self._list_rowwise():
-            # The common case: only the oldest rows go, and arrays just begin later.
-            if keep[gone:].all():
+            if only_oldest:
                 held.drop(gone)
             else:
                 held.keep(ids)
+        if not only_oldest:
+            for follow in self.followers:
+                follow(self.gone, keep)
+        self.gone += gone if only_oldest else int(keep.argmax())
         self.segments.retain(keep)
         self._pages.retain(keep)
         self.dead = len(self) - int(np.count_nonzero(self.alive))

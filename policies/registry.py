@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eddy.contracts import Policy
+from eddy.policies.a_caching import ACaching
 from eddy.policies.a_greedy import AGreedy
 from eddy.policies.auto.policy import Auto
 from eddy.policies.content.policy import Content
@@ -28,6 +29,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "knows": Knows,
     "query_mesh": QueryMesh,
     "a_greedy": AGreedy,
+    "a_caching": ACaching,
     "sweep": Sweep,
     "independent": Independent,
     "local_swaps": LocalSwaps,

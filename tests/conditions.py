@@ -20,7 +20,7 @@ class Condition:
     holds: reference.Condition
 
 
-def _equal(a: str, x: str, b: str, y: str) -> Condition:
+def equal(a: str, x: str, b: str, y: str) -> Condition:
     return Condition(f"{a}.{x} = {b}.{y}", lambda c: same(c[a][x], c[b][y]))
 
 
@@ -105,11 +105,11 @@ def edges(draw: st.DrawFn, a: str, b: str, *, faults: bool = False) -> Condition
     if faults and draw(st.integers(0, 3)) == 0:
         return draw(st.sampled_from([_quotient, ratio, _order]))(a, b)
     kinds: list[Callable[[], Condition]] = [
-        lambda: _equal(a, "k", b, "k"),
-        lambda: _equal(a, "s", b, "s"),
-        lambda: _equal(a, "f", b, "f"),
-        lambda: _equal(a, "k", b, "x"),
-        lambda: _equal(a, "x", b, "x"),
+        lambda: equal(a, "k", b, "k"),
+        lambda: equal(a, "s", b, "s"),
+        lambda: equal(a, "f", b, "f"),
+        lambda: equal(a, "k", b, "x"),
+        lambda: equal(a, "x", b, "x"),
         lambda: _next(a, b),
         lambda: _less(a, "x", b, "x"),
         lambda: _at_least(a, "f", b, "f"),

@@ -29,7 +29,7 @@ ROOMS = (
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query"),
     "operators",
-    *("policies.shared", "policies.matrix", "policies.content"),
+    *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
@@ -80,7 +80,7 @@ ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "r
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
     "operators": ("run", "OPERATORS"),
-    "operators/index": ("search", "INDEXES"),
+    "operators/index/structures": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),

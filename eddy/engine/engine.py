@@ -24,6 +24,7 @@ from eddy.engine.snapshot import (
     unpack,
 )
 from eddy.errors import EngineError
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
@@ -72,6 +73,23 @@ class _NoIndexes:
 NO_INDEXES: Indexes = _NoIndexes()
 
 
+class Caches(Protocol):
+    """What parts of a join have found, kept for who comes next."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
+
+
+class _NoCaches:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        return ()
+
+
+NO_CACHES: Caches = _NoCaches()
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
@@ -79,6 +97,7 @@ class Machinery(NamedTuple):
     stores: Mapping[str, Store]
     faults: Faults
     indexes: Indexes = NO_INDEXES
+    caches: Caches = NO_CACHES
 
 
 class Settled(NamedTuple):
@@ -87,6 +106,7 @@ class Settled(NamedTuple):
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
+    caches: Sequence[CacheCount] = ()
 
 
 class Engine:
@@ -128,7 +148,7 @@ class Engine:
         self._counters: Counters | None = None
         self._trees = Trees(self._classifier.names)
         self._accounts: dict[str, Regret] = {}
-        self._indexes = machinery.indexes
+        self._indexes, self._caches = machinery.indexes, machinery.caches
         self._settled = Settled()
         self._taken: dict[str, Any] = {}
         # The last counters with routes of each stream: these are written down when somebody wants to have them.
@@ -215,7 +235,9 @@ class Engine:
             store.settle(watermark)
         settled = self._clock()
         indexed = self._indexes.settle()
-        self._settled = Settled(indexed, settled - started, self._clock() - settled)
+        # The indexes have what room rows leave, and caches what is left then.
+        tuned = self._clock()
+        self._settled = Settled(indexed, settled - started, tuned - settled, self._caches.settle())
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -274,6 +296,7 @@ class Engine:
             tunings=self._settled.indexed.tunings,
             indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=self._settled.tuning,
+            caches=self._settled.caches,
         )
 
     def _read_insight(self) -> Insight:

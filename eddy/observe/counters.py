@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.insight import DecisionKey, Insight
 from eddy.observe.statistics import Statistic
@@ -77,7 +78,7 @@ class Counters:
 
     `indexes` are the key maps of each input, and `tunings` the decisions about them that are new, or that more is known
     of. `indexing` are the seconds in which rows were searched and in which those that are past, and their indexes, were
-    let go of; `tuning` those of the decisions.
+    let go of; `tuning` those of the decisions. `caches` are those of parts of a join.
     """
 
     batch: int
@@ -101,3 +102,4 @@ class Counters:
     tunings: Sequence[Tuning] = ()
     indexing: float = 0.0
     tuning: float = 0.0
+    caches: Sequence[CacheCount] = ()

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
+from eddy.observe.caching import CacheCount
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
@@ -45,6 +46,7 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "state_bytes": lambda c: c.state,
     "indexing_seconds": lambda c: c.indexing,
     "tuning_seconds": lambda c: c.tuning,
+    "cache_bytes": lambda c: sum(cache.nbytes for cache in c.caches),
 }
 """The columns of `Report.batches`."""
 
@@ -75,7 +77,7 @@ class Report:
         equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
         are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
-        those in which old rows went; `tuning_seconds` those of choosing other indexes.
+        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is caches'.
         """
         return make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
@@ -234,6 +236,17 @@ class Report:
         ]
         columns = ["batch", *(f.name for f in fields(Tuning) if f.name != "number")]
         return make_frame(rows, columns).astype({"predicted": float, "observed": float})
+
+    def caches(self) -> pd.DataFrame:
+        """One row for each cache in each micro-batch.
+
+        `cache` are the inputs that it has combinations of, and `key` the columns by which they are looked up. Of its
+        `look_ups` as many as there are `hits` found a key that was held; `filled` were found anew, and `refused` had
+        too many candidates. It was kept up with `fresh` rows in `seconds`. `keys`, `combinations` and `nbytes` are what
+        it holds at the end. What a policy thinks of it, and why, is in `decisions()`.
+        """
+        rows = [{"batch": c.batch, **asdict(cache)} for c in self.counters for cache in c.caches]
+        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount))])
 
 
 def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from eddy.observe.caching import sum_caches
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
@@ -54,6 +55,7 @@ class CellSum:
             ),
             faults=_sum_faults(came),
             indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
+            caches=sum_caches([part.caches for part in came], [part.caches for part in known]),
             tunings=_list_tunings(parts, several=len(self._latest) > 1),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )

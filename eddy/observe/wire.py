@@ -8,12 +8,15 @@ from typing import Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe import indexing
+from eddy.observe.caching import read_caches, write_caches
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
-NESTED = frozenset({"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings"})
+NESTED = frozenset(
+    {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
+)
 """The parts of counters that are no plain values themselves."""
 
 DIGITS = 6
@@ -42,6 +45,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         **_write_regrets(counters.insight.regrets),
         "indexes": indexing.write_indexes(counters.indexes),
         "tunings": indexing.write_tunings(counters.tunings),
+        "caches": write_caches(counters.caches),
     }
 
 
@@ -67,6 +71,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         faults=[FaultCount(**row) for row in values.get("faults", ())],
         indexes=indexing.read_indexes(values.get("indexes", ())),
         tunings=indexing.read_tunings(values.get("tunings", ())),
+        caches=read_caches(values.get("caches", ())),
     )
 
 

@@ -15,13 +15,45 @@ def meets_name(target: str) -> str:
     return f"meets_{target}"
 
 
+def cached_name(inputs: Iterable[str]) -> str:
+    """Name the operator that joins several inputs at once.
+
+    >>> cached_name({"c", "b"})
+    'cached_b_c'
+    """
+    return "_".join(["cached", *sorted(inputs)])
+
+
+def is_cached(operator: str) -> bool:
+    """Tell whether an option joins several inputs at once, by its name.
+
+    >>> is_cached(cached_name("bc"))
+    True
+    """
+    return operator.startswith(cached_name([]))
+
+
+def probe_target(probe: str) -> str:
+    """Give the input that an operator probes.
+
+    >>> probe_target(probe_name("b"))
+    'b'
+    """
+    return probe.removeprefix(probe_name(""))
+
+
+def is_meets(operator: str) -> bool:
+    """Tell whether an option asks whether an input has a match, by its name."""
+    return operator.startswith(meets_name(""))
+
+
 def find_option(probe: str) -> str:
     """Name the operator that may go before a probe.
 
     >>> find_option(probe_name("b"))
     'meets_b'
     """
-    return meets_name(probe.removeprefix(probe_name("")))
+    return meets_name(probe_target(probe))
 
 
 def find_reachable(start: str, sets: Sequence[frozenset[str]]) -> set[str]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from eddy.classes.classifier import Look
 from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
 from eddy.errors import EngineError
@@ -18,6 +20,7 @@ from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -177,13 +180,14 @@ class Router:
     def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
         """Take a step with all legs that can take it together.
 
-        Gives the walks that are at their end, and those that have to go on before all others: a probe may turn each
-        tuple into thousands, and only so many are held at a time.
+        Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe
+        may turn each tuple into thousands, and only so many are held at a time.
         """
         started = self._clock()
         hop, step = walks.step()
         counts: list[Counts] = []
         made: list[Tuples] = []
+        left: list[RowIds] = []
         taken, apart = 0, 0.0
         while taken < len(step.tuples) and not walks.is_crowd(taken, sum(map(len, made))):
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
@@ -194,10 +198,12 @@ class Router:
                 apart += self._learn(step.cut(taken, acted), hop, outcome.counts, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
+            left += [] if outcome.left is None else [outcome.left + taken]
             taken = acted
         is_ahead = walks.is_crowd(taken, sum(map(len, made)))
         walks = walks.split(taken) if is_ahead else walks
-        ended = walks.go_on(join_counts(counts), merge(made))
+        refused = walks.leave_behind(np.concatenate(left), self.machine.refuse) if left else []
+        ended = [*walks.go_on(join_counts(counts), merge(made)), *refused]
         self.prices.add_own(SHARED, taken, self._clock() - started - apart)
         return ended, walks if is_ahead else None
 
@@ -248,7 +254,9 @@ class Router:
             place, tuples = waiting.pop()
             rows = len(tuples)
             while rows and place < len(route):
-                made, step = self._step_alone(route[place], tuples, leg)
+                made, left, step = self._step_alone(route[place], tuples, leg)
+                if left is not None:
+                    yield tuples.take(left).with_lineage(self.machine.refuse(lineages[place], route[place].operator))
                 if step.rows_in < rows:
                     waiting.append((place, tuples.rest(int(step.rows_in))))
                 place, rows = place + 1, int(step.rows_out)
@@ -256,8 +264,8 @@ class Router:
                 del made
             yield tuples
 
-    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> tuple[Tuples, Statistic]:
-        """Take a step with the tuples of one leg; gives what came out."""
+    def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> tuple[Tuples, RowIds | None, Statistic]:
+        """Take a step with the tuples of one leg; gives what came out, and which were refused."""
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
@@ -265,7 +273,7 @@ class Router:
         if self._asides.trails or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
-        return outcome.tuples, statistic
+        return outcome.tuples, outcome.left, statistic
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple, tell the policy, and go on with those that no filter dropped."""

@@ -152,6 +152,19 @@ class SideBySide:
             self._left[n] = self._left[n][1:]
         return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
 
+    def leave_behind(self, left: RowIds, refuse: Onward) -> list[Walk]:
+        """Give the tuples of the step that its operator refused; nothing has come out of them."""
+        numbers, rows, _ = self._stepping
+        walks, begun = [], 0
+        for n, count in zip(numbers, rows, strict=True):
+            mine = left[(left >= begun) & (left < begun + count)] - begun
+            if len(mine):
+                own = self._tuples[n].take(mine)
+                refused = own.with_lineage(refuse(own.lineage, self._left[n][0].operator))
+                walks.append(Walk(refused, self._legs[n], ()))
+            begun += count
+        return walks
+
     def split(self, count: int) -> SideBySide:
         """Take the first tuples of the step out, to go on before the others."""
         numbers, rows, inputs = self._stepping

@@ -48,6 +48,7 @@ class Shipped:
     ticks_per_ms: int
     flush: int
     index: IndexChoice = None
+    cache_memory: int | None = None
 
     def engine(self, cell: int, clock: Clock, thinking: Clock) -> Engine:
         """Make a new engine for a cell."""
@@ -63,6 +64,7 @@ class Shipped:
             cells=self.layout["cells"],
             parts=self.parts,
             index=self.index,
+            cache_memory=self.cache_memory,
             thinking=thinking,
         )
 

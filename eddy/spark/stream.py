@@ -38,7 +38,7 @@ from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, explain_plan, make_step
 from eddy.spark.worker_cache import freeze_loaded
-from eddy.wiring import IndexChoice, PolicyChoice, check_index, list_read_columns
+from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
 MICROSECONDS = 1_000
 """Microseconds in a millisecond, in which Spark's watermark counts."""
@@ -50,6 +50,7 @@ class Options:
 
     policy: PolicyChoice
     index: IndexChoice
+    cache_memory: int | None
     cells: int | None
     pushdown: bool
     seed: int
@@ -154,6 +155,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
     check_whole(options.seed, "seed", 0, where="attach")
     check_index(options.index, query)
+    check_memory(options.cache_memory)
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
@@ -195,6 +197,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
         index=options.index,
+        cache_memory=options.cache_memory,
     )
 
 

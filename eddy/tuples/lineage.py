@@ -1,20 +1,20 @@
 """The state machine: which operators may act on a tuple next.
 
-| an operator may act on a tuple when | filter | probe | meets |
-| --- | --- | --- | --- |
-| it has not acted on it yet | yes | yes | yes |
-| the tuple spans all of `needs` | the inputs that the filter reads | | |
-| all of `after` have acted on it | the filters that must see it first | | |
-| the tuple spans all of one of `near`, where there are any | | what some join condition needs | the same |
-| the tuple does not span `gives` yet | | the input that is probed | |
-| the tuple does not span `lacks` yet | | | the input that is asked |
-| and it must, before the tuple is complete: it is not `optional` | yes | yes | no |
+| an operator may act on a tuple when | filter | probe | meets | cached |
+| --- | --- | --- | --- | --- |
+| it has not acted on it yet | yes | yes | yes | yes |
+| the tuple spans all of `needs` | the inputs that the filter reads | | | |
+| all of `after` have acted on it | the filters that must see it first | | | |
+| the tuple spans all of one of `near`, where there are any | | what some join condition needs | the same | the same |
+| the tuple spans nothing of `gives` yet | | the input that is probed | | the inputs that are joined |
+| the tuple does not span `lacks` yet | | | the input that is asked | |
+| and it must, before the tuple is complete: it is not `optional` | yes | yes | no | no |
 
-Afterwards the operator is done, and the tuple spans `gives` too. A tuple is complete when it spans every input that
-is probed for and every filter is done. Nothing else decides where a tuple may go.
+Afterwards the operator is done, or those are that it `does`, and the tuple spans `gives` too. A tuple is complete when
+it spans every input that is probed for and every filter is done. Nothing else decides where a tuple may go.
 
 What is optional is told apart from all that: it is an option and never ready, nobody waits for it, and a tuple that
-spans what it asked about is as if it had not acted.
+spans what it asked about is as if it had not acted. It may also refuse a tuple, which then goes on without it.
 
 Probes wait for no filter, so every tuple that is not dropped comes to span all inputs, and then each filter acts once
 those in its `after` have: without a circle none is out of reach, whatever inputs it reads. `done` is about this tuple:
@@ -53,9 +53,18 @@ class Rule:
     needs: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     near: frozenset[frozenset[str]] = frozenset()
-    gives: str | None = None
+    gives: frozenset[str] = frozenset()
+    does: frozenset[str] = frozenset()
     lacks: str | None = None
     optional: bool = False
+
+    def is_settled(self, spans: frozenset[str]) -> bool:
+        """Tell whether a tuple spans all that the operator would give it."""
+        return bool(self.gives) and self.gives <= spans
+
+    def is_about(self, inputs: frozenset[str]) -> bool:
+        """Tell whether an option asks about some inputs, or joins them."""
+        return self.lacks in inputs or not self.gives.isdisjoint(inputs)
 
 
 class Hop(NamedTuple):
@@ -117,18 +126,23 @@ class Machine:
         found = self._after.get((lineage, operator))
         if found is None:
             if not self.may_act(lineage, operator):
-                raise self._refuse(lineage, operator)
+                raise self._forbid(lineage, operator)
             _make_room(self._after)
             found = self._after[lineage, operator] = self._advance(lineage, operator)
         return found
 
     def _advance(self, lineage: Lineage, operator: str) -> Lineage:
-        gives, done = self._rules[operator].gives, lineage.done | {operator}
-        if gives is None:
+        rule = self._rules[operator]
+        done = lineage.done | (rule.does or {operator})
+        if not rule.gives:
             return Lineage(lineage.origin, lineage.spans, done)
         # Tuples that were asked about an input and tuples that were not are alike once they span it.
-        asked = {name for name, rule in self._optional.items() if rule.lacks == gives}
-        return Lineage(lineage.origin, lineage.spans | {gives}, done - asked)
+        asked = {name for name, other in self._optional.items() if other.is_about(rule.gives)}
+        return Lineage(lineage.origin, lineage.spans | rule.gives, done - asked)
+
+    def refuse(self, lineage: Lineage, operator: str) -> Lineage:
+        """Give a tuple's lineage once an option has refused it: it has been asked, and has done nothing else."""
+        return lineage._replace(done=lineage.done | {operator})
 
     def ready_after(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Hop, ...]:
         """List the hops that may be next once a route has been taken."""
@@ -163,8 +177,8 @@ class Machine:
         key = (lineage, tuple(route), hop)
         found = self._paths.get(key)
         if found is None:
-            if hop.operator not in self._rules or not self.adds(hop.operator):
-                raise self._refuse(lineage, hop.operator)
+            if not self.is_probe(hop.operator):
+                raise self._forbid(lineage, hop.operator)
             _make_room(self._paths)
             found = self._paths[key] = self._find_near(lineage, route, hop) or self._find_far(lineage, route, hop)
         return found
@@ -172,7 +186,7 @@ class Machine:
     def _find_near(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
         """Find a path that ends in the path of another probe; () where there is none."""
         for place, one in enumerate(route):
-            if self.adds(one.operator):
+            if self.is_probe(one.operator):
                 is_first = self.may_act(lineage, one.operator)
                 before = (one,) if is_first else self.find_path(lineage, route[:place], one)
                 if hop in self.ready_after(lineage, before):
@@ -181,10 +195,10 @@ class Machine:
 
     def _find_far(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
         """Find a path for a probe that needs several others, which do not need each other."""
-        probes = [one.operator for one in route if self.adds(one.operator)]
+        probes = [one.operator for one in route if self.is_probe(one.operator)]
         path = find_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
         if not path:
-            raise self._refuse(lineage, hop.operator)
+            raise self._forbid(lineage, hop.operator)
         if path[-1] != hop:
             needed = quote(one.operator for one in path[:-1])
             raise EngineError(f"{hop!r} must be {path[-1]!r} where it follows {needed}")
@@ -200,7 +214,7 @@ class Machine:
             _make_room(self._independent)
             ready = self.ready(lineage)
             # What is not ready yet waits for some of these hops, so their order matters.
-            left = [n for n, r in self._required.items() if n not in lineage.done and r.gives not in lineage.spans]
+            left = [n for n, r in self._required.items() if n not in lineage.done and not r.is_settled(lineage.spans)]
             found = len(ready) == len(left) and all(self._keeps_pattern(lineage, hop, ready) for hop in ready)
             self._independent[lineage] = found
         return found
@@ -208,23 +222,27 @@ class Machine:
     def _keeps_pattern(self, lineage: Lineage, hop: Hop, ready: Sequence[Hop]) -> bool:
         """Tell whether a hop is the same once all others have acted."""
         others = [other.operator for other in ready if other != hop]
-        given = {gives for name in others if (gives := self._rules[name].gives)}
-        last = Lineage(lineage.origin, lineage.spans | given, lineage.done.union(others))
+        given = [self._rules[name].gives for name in others]
+        last = Lineage(lineage.origin, lineage.spans.union(*given), lineage.done.union(others))
         return self._patterns[hop.operator](last) == hop.pattern
 
     def adds(self, operator: str) -> bool:
-        """Tell whether tuples span another input after an operator.
+        """Tell whether tuples span other inputs after an operator.
 
         They do after a probe, and do not after a filter.
         """
-        return self._rules[operator].gives is not None
+        return bool(self._rules[operator].gives)
+
+    def is_probe(self, operator: str) -> bool:
+        """Tell whether an operator must act, and tuples span another input after it."""
+        return operator in self._required and self.adds(operator)
 
     def is_complete(self, lineage: Lineage) -> bool:
         """Tell whether every operator that has to act has acted."""
         found = self._complete.get(lineage)
         if found is None:
             _make_room(self._complete)
-            found = all(name in lineage.done or rule.gives in lineage.spans for name, rule in self._required.items())
+            found = all(name in lineage.done or rule.is_settled(lineage.spans) for name, rule in self._required.items())
             self._complete[lineage] = found
         return found
 
@@ -233,7 +251,7 @@ class Machine:
         allowed = [name for name, rule in rules.items() if self._allows(lineage, name, rule)]
         return tuple(Hop(name, self._patterns[name](lineage)) for name in allowed)
 
-    def _refuse(self, lineage: Lineage, operator: str) -> EngineError:
+    def _forbid(self, lineage: Lineage, operator: str) -> EngineError:
         return EngineError(
             f'operator "{operator}" may not act on a tuple that spans {quote(sorted(lineage.spans))} '
             f"and has done {quote(sorted(lineage.done)) or 'nothing'}; a route must be legal step by step"
@@ -245,7 +263,7 @@ class Machine:
             and rule.needs <= lineage.spans
             and rule.after <= lineage.done
             and (not rule.near or any(inputs <= lineage.spans for inputs in rule.near))
-            and rule.gives not in lineage.spans
+            and rule.gives.isdisjoint(lineage.spans)
             and rule.lacks not in lineage.spans
         )
 

@@ -179,6 +179,12 @@ ENGINE = Section(
             kind=TEXT,
             choices=STATES,
         ),
+        "cache_memory": ConfigKey(
+            text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
+            "without room for it rows of one step share what they find, and no more",
+            kind=INDEX,
+            default=64 << 20,
+        ),
     },
     parts={
         "sizes": Section(

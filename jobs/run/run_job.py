@@ -149,6 +149,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             frames,
             policy=job.policy,
             index=job.index,
+            cache_memory=job.engine["cache_memory"],
             cells=job.engine["cells"],
             pushdown=job.engine["pushdown"],
             seed=job.engine["seed"],

@@ -14,6 +14,7 @@ from eddy.jobs.flights.queries import flights
 from eddy.jobs.public_data.airports import airports
 from eddy.jobs.public_data.baseball import baseball
 from eddy.jobs.workloads.attributes import attributes
+from eddy.jobs.workloads.joins.chain import chain
 from eddy.jobs.workloads.joins.equi_join import equi_join
 from eddy.jobs.workloads.joins.multi_route import multi_route
 from eddy.jobs.workloads.lab import lab
@@ -33,6 +34,7 @@ __all__ = [
     "attributes",
     "baseball",
     "build",
+    "chain",
     "equi_join",
     "flights",
     "lab",
@@ -52,6 +54,7 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "lookups": lookups,
     "attributes": attributes,
     "equi_join": equi_join,
+    "chain": chain,
     "lab": lab,
     "lab_places": lab_places,
     "market": market,

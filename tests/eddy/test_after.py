@@ -267,8 +267,8 @@ RULES = {
     "x": Rule(needs=frozenset("a"), after=frozenset(["y", "z"])),
     "y": Rule(needs=frozenset("a")),
     "z": Rule(needs=frozenset("ab")),
-    "probe_a": Rule(near=frozenset([frozenset("b")]), gives="a"),
-    "probe_b": Rule(near=frozenset([frozenset("a")]), gives="b"),
+    "probe_a": Rule(near=frozenset([frozenset("b")]), gives=frozenset("a")),
+    "probe_b": Rule(near=frozenset([frozenset("a")]), gives=frozenset("b")),
 }
 """a - b, a filter on a that waits for another, and for one on both."""
 
@@ -310,9 +310,9 @@ def test_hops_are_independent_only_if_nobody_waits() -> None:
 def test_hops_are_not_independent_if_two_of_them_open_another() -> None:
     star = {
         "bc": Rule(needs=frozenset("bc")),
-        "probe_a": Rule(near=frozenset([frozenset("b"), frozenset("c")]), gives="a"),
-        "probe_b": Rule(near=frozenset([frozenset("a")]), gives="b"),
-        "probe_c": Rule(near=frozenset([frozenset("a")]), gives="c"),
+        "probe_a": Rule(near=frozenset([frozenset("b"), frozenset("c")]), gives=frozenset("a")),
+        "probe_b": Rule(near=frozenset([frozenset("a")]), gives=frozenset("b")),
+        "probe_c": Rule(near=frozenset([frozenset("a")]), gives=frozenset("c")),
     }
     machine = machine_of(star)
     assert not machine.is_independent(machine.start("a"))

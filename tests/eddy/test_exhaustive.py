@@ -29,7 +29,9 @@ def machine(edges: Sequence[tuple[str, str]]) -> Machine:
     """Probes of a join graph, with the neighbours by which they search as their patterns."""
     inputs = sorted({one for edge in edges for one in edge})
     near = {one: {a if b == one else b for a, b in edges if one in (a, b)} for one in inputs}
-    rules = {one: Rule(near=frozenset(frozenset(other) for other in near[one]), gives=one) for one in inputs}
+    rules = {
+        one: Rule(near=frozenset(frozenset(other) for other in near[one]), gives=frozenset([one])) for one in inputs
+    }
 
     def pattern(one: str, lineage: Lineage) -> str:
         return ", ".join(sorted(near[one] & lineage.spans))
@@ -88,7 +90,7 @@ def test_a_join_with_circles_becomes_a_tree() -> None:
 def test_a_probe_may_need_several_others() -> None:
     """A condition over a, b, c and d: d waits for b and for c, and not for e."""
     rules = {
-        name: Rule(near=frozenset([frozenset(near)]), gives=name)
+        name: Rule(near=frozenset([frozenset(near)]), gives=frozenset([name]))
         for name, near in {"e": "a", "b": "a", "c": "a", "d": "abc"}.items()
     }
     graph = Machine(rules, {name: lambda lineage: "" for name in rules})

@@ -11,9 +11,9 @@ from eddy.tuples.lineage import Machine, Rule
 CHAIN = {
     "big": Rule(needs=frozenset("a")),
     "pair": Rule(needs=frozenset("ab")),
-    "probe_a": Rule(near=frozenset([frozenset("b")]), gives="a"),
-    "probe_b": Rule(near=frozenset([frozenset("a"), frozenset("c")]), gives="b"),
-    "probe_c": Rule(near=frozenset([frozenset("b")]), gives="c"),
+    "probe_a": Rule(near=frozenset([frozenset("b")]), gives=frozenset("a")),
+    "probe_b": Rule(near=frozenset([frozenset("a"), frozenset("c")]), gives=frozenset("b")),
+    "probe_c": Rule(near=frozenset([frozenset("b")]), gives=frozenset("c")),
 }
 """a - b - c, a filter on a and one on a and b."""
 
@@ -44,13 +44,15 @@ def test_complete_is_everything_spanned_and_every_filter_done() -> None:
 
 def test_a_tuple_that_cannot_go_on_is_not_complete() -> None:
     near_b = frozenset([frozenset("b")])
-    machine = machine_of({"probe_a": Rule(near=near_b, gives="a"), "probe_c": Rule(near=near_b, gives="c")})
+    machine = machine_of(
+        {"probe_a": Rule(near=near_b, gives=frozenset("a")), "probe_c": Rule(near=near_b, gives=frozenset("c"))}
+    )
     assert machine.ready(machine.start("a")) == ()
     assert not machine.is_complete(machine.start("a"))
 
 
 def test_all_inputs_of_a_condition_are_needed() -> None:
-    machine = machine_of({"probe_c": Rule(near=frozenset([frozenset("ab")]), gives="c")})
+    machine = machine_of({"probe_c": Rule(near=frozenset([frozenset("ab")]), gives=frozenset("c"))})
     assert machine.ready(Lineage("a", frozenset("a"), frozenset())) == ()
     assert machine.ready(Lineage("a", frozenset("ab"), frozenset())) == (Hop("probe_c", "ab"),)
 
@@ -70,7 +72,7 @@ def test_a_step_is_not_taken_twice() -> None:
 
 STAR = {
     "big": Rule(needs=frozenset("a")),
-    **{f"probe_{name}": Rule(near=frozenset([frozenset("a")]), gives=name) for name in "bc"},
+    **{f"probe_{name}": Rule(near=frozenset([frozenset("a")]), gives=frozenset([name])) for name in "bc"},
     **{f"meets_{name}": Rule(near=frozenset([frozenset("a")]), lacks=name, optional=True) for name in "bc"},
 }
 """a in the middle, and an option for each of the others."""
@@ -120,3 +122,41 @@ def test_an_option_is_taken_once_and_before_its_input_is_spanned(done: list[str]
         lineage = machine.after(lineage, name)
     with pytest.raises(EngineError, match='operator "meets_b" may not act'):
         machine.after(lineage, "meets_b")
+
+
+JOINED = {
+    "probe_b": Rule(near=frozenset([frozenset("a")]), gives=frozenset("b")),
+    "probe_c": Rule(near=frozenset([frozenset("b")]), gives=frozenset("c")),
+    "probe_d": Rule(near=frozenset([frozenset("c")]), gives=frozenset("d")),
+    "cached_b_c": Rule(
+        near=frozenset([frozenset("a")]),
+        gives=frozenset("bc"),
+        does=frozenset(["probe_b", "probe_c"]),
+        optional=True,
+    ),
+}
+
+
+def test_several_inputs_at_once_are_as_if_probes_had_joined_them() -> None:
+    machine = machine_of(JOINED)
+    start = machine.start("a")
+    assert [hop.operator for hop in machine.ready(start)] == ["probe_b"]
+    assert [hop.operator for hop in machine.options(start)] == ["cached_b_c"]
+    cached = machine.after(start, "cached_b_c")
+    assert cached == machine.after(machine.after(start, "probe_b"), "probe_c")
+    assert [hop.operator for hop in machine.ready(cached)] == ["probe_d"]
+    assert machine.is_complete(machine.after(cached, "probe_d"))
+
+
+def test_a_tuple_that_spans_one_of_them_is_not_given_several() -> None:
+    machine = machine_of(JOINED)
+    assert machine.options(machine.after(machine.start("a"), "probe_b")) == ()
+
+
+def test_a_tuple_that_was_refused_goes_on_without_the_option() -> None:
+    machine = machine_of(JOINED)
+    refused = machine.refuse(machine.start("a"), "cached_b_c")
+    assert machine.options(refused) == ()
+    assert [hop.operator for hop in machine.ready(refused)] == ["probe_b"]
+    # Once it spans one of the inputs, nobody can tell it from one that was never asked.
+    assert machine.after(refused, "probe_b") == machine.after(machine.start("a"), "probe_b")

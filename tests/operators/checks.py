@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from eddy import sql
-from eddy.contracts import Operator
+from eddy.contracts import Integers, Operator
+from eddy.operators.cache.room import Caches
+from eddy.operators.cached import Cached
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.matching import MOST_CANDIDATES, Matching
@@ -64,7 +66,7 @@ def a_filter_with_a_memory() -> Sample:
 def a_probe() -> Sample:
     """Joins every row with those of another stream that have its key, some of them several and some none."""
     matching, tuples = _streams()
-    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives=frozenset("b"))), tuples)
 
 
 def a_meets_by_what_is_near() -> Sample:
@@ -96,7 +98,7 @@ def _streams() -> tuple[Matching, Tuples]:
 def a_probe_of_a_crowd() -> Sample:
     """Acts on the first of its tuples only: each has more candidates than half of what is looked at in one go."""
     matching, tuples = _crowd()
-    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives="b")), tuples)
+    return Sample(Probe(matching, Rule(near=frozenset([frozenset("a")]), gives=frozenset("b"))), tuples)
 
 
 def a_meets_of_a_crowd() -> Sample:
@@ -116,10 +118,38 @@ def _crowd() -> tuple[Matching, Tuples]:
     return Matching("b", stems, joins), Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)})
 
 
+def a_cached_part() -> Sample:
+    """Joins every row with pairs of two other streams that have its key, some of them several and some none."""
+    return _cached(np.random.default_rng(0).integers(0, 40, 100))
+
+
+def a_cached_part_with_a_hot_key() -> Sample:
+    """Refuses the rows whose key has too many candidates."""
+    return _cached(np.where(np.arange(600) < 500, 7, np.arange(600)))
+
+
+def _cached(keys: Integers) -> Sample:
+    """Three streams with one key; a row of the first finds those of the others that came before it."""
+    stems, rows = {}, len(keys)
+    for number, name in enumerate("abc"):
+        table = pa.record_batch({"ts": np.arange(rows), "k": np.roll(keys, number * 3)})
+        stems[name] = Stem(table.schema, time="ts", window=Range(50))
+        stems[name].append(table, np.arange(rows), np.arange(rows) * 3 + (2 - number))
+    types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
+    predicates = [sql.parse(text, where="here") for text in ("a.k = b.k", "b.k = c.k")]
+    rule = Rule(
+        near=frozenset([frozenset("a")]), gives=frozenset("bc"), does=frozenset({"probe_b", "probe_c"}), optional=True
+    )
+    joins = sort_conditions(predicates, types, stems, Faults())
+    tuples = Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)})
+    return Sample(Cached(frozenset("bc"), stems, joins, rule, Caches(0)), tuples)
+
+
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "filter": (a_filter, a_filter_with_a_memory),
     "probe": (a_probe, a_probe_of_a_crowd),
     "meets": (a_meets_by_what_is_near, a_meets_that_verifies, a_meets_of_a_crowd),
+    "cached": (a_cached_part, a_cached_part_with_a_hot_key),
 }
 """Some for each registered operator; a test fails for one that has none."""
 

@@ -54,7 +54,7 @@ def pair(
         stems[name].append(table, table["ts"].to_numpy(), np.array(numbers))
     matching, near = Matching("b", stems, conditions), frozenset([frozenset("a")])
     meets = Meets(matching, Rule(near=near, lacks="b", optional=True), strength)
-    return Pair(meets, Probe(matching, Rule(near=near, gives="b")), stems["b"])
+    return Pair(meets, Probe(matching, Rule(near=near, gives=frozenset("b"))), stems["b"])
 
 
 def arrived(rows: int) -> Tuples:
@@ -223,6 +223,6 @@ def test_what_another_row_of_a_tuple_has_a_say_in_is_not_kept(strength: Strength
     lineage = Lineage("a", frozenset("ac"), frozenset())
     tuples = Tuples(lineage, {"a": np.array([0, 0]), "c": np.array([0, 1])})
     assert meets.run(tuples).counts.tolist() == [True, True]
-    found = Probe(matching, Rule(near=near, gives="b")).run(tuples)
+    found = Probe(matching, Rule(near=near, gives=frozenset("b"))).run(tuples)
     assert found.tuples.ids["b"].tolist() == [0, 1]
     assert searched == [2, 2]

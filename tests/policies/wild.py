@@ -8,15 +8,20 @@ import numpy as np
 
 from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
 from eddy.policies.shared.paths import find_paths
+from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
 
 
 class Wild(Policy):
     """Splits tasks anyhow, and gives each part a route of any length, with anything aside, or an exhaustive leg.
 
+    `joined` says how often it takes several inputs at once where it may; else it draws among all that is allowed.
+
     It counts its plans and each operator's tuples, so that it has something to lose in a restart. It is not registered:
     it is no use to anybody but to tests.
     """
+
+    joined = 0.2
 
     def __init__(self, setting: Setting) -> None:
         self._operators = setting.operators
@@ -31,14 +36,16 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            asked = [hop for hop in task.options(()) if task.chance().random() < 0.3]
+            asked = [h for h in task.options(()) if not is_cached(h.operator) and task.chance().random() < 0.3]
             route = (*asked, *(ready[i] for i in some), *self._beyond(task, ready, some))
             return Leg(route=route, rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
         steps: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
         while ready and (not steps or task.chance().random() < 0.7):
-            hops = (*ready, *task.options(steps))
+            options = task.options(steps)
+            cached = tuple(hop for hop in options if is_cached(hop.operator))
+            hops = cached if cached and task.chance().random() < self.joined else (*ready, *options)
             steps.append(hops[task.chance().integers(len(hops))])
             aside.append(tuple(hop for hop in ready if hop != steps[-1] and task.chance().random() < 0.5))
             ready = task.after(steps)
@@ -71,3 +78,9 @@ class Wild(Policy):
 
     def restore(self, state: State) -> None:
         self.plans, self.tuples = state["plans"], state["tuples"]
+
+
+class Joining(Wild):
+    """Takes several inputs at once wherever it may."""
+
+    joined = 0.8

@@ -131,6 +131,21 @@ def test_sparks_own_joins_answer_the_same(
     assert found.rows == feeds.answer(native(frames), tmp_path / "theirs").rows
 
 
+def test_caches_keep_to_their_memory_and_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    data = {name: rows(seed) for seed, name in enumerate("abc")}
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    policy = {"name": "a_caching", "order": "fixed", "force": ["cached_b_c"]}
+    found = feeds.answer(
+        eddy.attach(query("abc"), frames, policy=policy, cells=2, cache_memory=5_000), tmp_path / "checkpoint"
+    )
+    assert found.rows == local(query("abc"), data)
+    told = found.report.caches()
+    assert told["cache"].unique().tolist() == ["b, c"]
+    assert told["look_ups"].sum() > 0
+    assert told["filled"].sum() > 0
+    assert (told["nbytes"] <= 2 * 5_000).all()
+
+
 def cut(case: joins.Case) -> joins.Case:
     """In few micro-batches: each of Spark's takes a second."""
     longest = max(len(case.rows[name]) for name in case.streams)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from eddy.contracts import PartRows, Runs
+from eddy.contracts import Runs
 from eddy.kernels.arguments import CodeTable
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.ordered import sort_rows
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.ordered import sort_rows
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix

@@ -1,0 +1,121 @@
+"""What caches save: R(A) S(A, B) T(B), where rows of T find the same pairs of R and S again and again.
+
+`fixed` in the written order is the baseline, and its copy the control. "a cache" uses the one of R and S for T from the
+beginning, "no memory" the same without anything that is kept; `a_caching` has to find out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import joins
+from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting
+from eddy import wiring
+from eddy.comparison.workload import Workload
+from eddy.jobs.workloads.joins.chain import chain
+from eddy.query import Query
+from eddy.tuples.arrow import one_batch
+from eddy.wiring import PolicyChoice
+
+Batch = Mapping[str, pa.RecordBatch]
+
+WITHOUT, CONTROL = "without", "without (control)"
+CACHE, NO_MEMORY, OURS = "a cache", "a cache, no memory", "a_caching"
+
+FORCED: PolicyChoice = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"], "without": 1e-6}
+
+CONTENDERS: Mapping[str, tuple[PolicyChoice, int | None]] = {
+    WITHOUT: ("fixed", None),
+    CONTROL: ("fixed", None),
+    CACHE: (FORCED, None),
+    NO_MEMORY: (FORCED, 0),
+    OURS: ({"name": "a_caching", "order": "fixed"}, None),
+}
+"""What routes, and the bytes that caches have."""
+
+BATCH_ROWS = 7_000
+"""Rows of a micro-batch, of all streams together."""
+
+BATCHES = 60
+IN_WINDOW = 10
+"""Micro-batches that a window holds: so many more come before the clock starts."""
+
+
+def pairs(batches: int = BATCHES) -> Iterator[Line]:
+    """One pair for a key, five T for each: what little there is to save."""
+    yield from _compare("one S for a key, T five times as fast", {"multiplicity": 1, "rates": "1 1 5"}, 1.2, batches)
+
+
+def five(batches: int = BATCHES) -> Iterator[Line]:
+    """Five S for a key, each of which meets an R."""
+    yield from _compare("five S for a key", {"multiplicity": 5, "rates": "1 1 5"}, 1.7, batches)
+
+
+def twenty(batches: int = BATCHES) -> Iterator[Line]:
+    """Twenty S for a key, one of which meets an R."""
+    more = {"multiplicity": 20, "meets": 0.05, "rates": "1 1 5"}
+    yield from _compare("twenty S for a key, 5 % meet an R", more, 3.5, batches)
+
+
+def hundred(batches: int = BATCHES) -> Iterator[Line]:
+    """A hundred S for a key, one of which meets an R."""
+    more = {"multiplicity": 100, "meets": 0.01, "rates": "1 1 5"}
+    yield from _compare("a hundred S for a key, 1 % meet an R", more, 12.0, batches)
+
+
+def updates(batches: int = BATCHES) -> Iterator[Line]:
+    """As many rows of R and S as of T, and four times as many."""
+    for rates in ("1 1 2", "2 2 1"):
+        more = {"multiplicity": 20, "meets": 0.05, "rates": rates}
+        yield from _compare(f"twenty S for a key, rates {rates}", more, 1.0, batches)
+
+
+def strangers(batches: int = BATCHES) -> Iterator[Line]:
+    """Keys that hardly ever come again."""
+    more = {"multiplicity": 1, "meets": 0.02, "rates": "5 5 1"}
+    yield from _compare("keys that hardly come again", more, 0.98, batches)
+
+
+def _compare(name: str, parameters: Mapping[str, Any], goal: float, batches: int) -> Iterator[Line]:
+    """Compare all contenders; the goal is in times of theirs, so theirs is to be below its inverse."""
+    count = batches + IN_WINDOW + WARM
+    made = chain(rows=count * BATCH_ROWS, window=IN_WINDOW * BATCH_ROWS, seed=SEED, **parameters)
+    parts = cut(made, count)
+    yield f"{name}; " + setting(rows=count * BATCH_ROWS, batch=BATCH_ROWS, seed=SEED)
+    contenders = {label: contender(made.query, parts[0], *told) for label, told in CONTENDERS.items()}
+    for batch in parts[:IN_WINDOW]:
+        for run in contenders.values():
+            run(batch)
+    goals: dict[str, Goal] = dict.fromkeys((CACHE, OURS), ("at most", 1 / goal))
+    yield from ratios(contenders, parts[IN_WINDOW:], baseline=WITHOUT, goals=goals, agree=joins.agree)
+
+
+def cut(workload: Workload, count: int) -> Sequence[Batch]:
+    """Cut the rows of all streams into micro-batches of the same time."""
+    tables = {name: one_batch(name, table) for name, table in workload.data.items()}
+    last = max(int(table["ts"].to_numpy()[-1]) for table in tables.values()) + 1
+    edges = np.linspace(0, last, count + 1)
+    places = {name: np.searchsorted(table["ts"].to_numpy(), edges) for name, table in tables.items()}
+    return [
+        {name: table.slice(places[name][n], places[name][n + 1] - places[name][n]) for name, table in tables.items()}
+        for n in range(count)
+    ]
+
+
+def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | None) -> Callable[[Batch], pa.Table]:
+    """Build an engine with some memory for caches."""
+    schemas = {name: part.schema for name, part in first.items()}
+    engine = wiring.engine(query, schemas, policy, tables={}, clock=time.perf_counter, seed=0, cache_memory=memory)
+
+    def run(batch: Batch) -> pa.Table:
+        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
+
+    return run
+
+
+BENCHMARKS = (pairs, five, twenty, hundred, updates, strangers)

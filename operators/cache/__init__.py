@@ -1,0 +1,1 @@
+"""Caches: what a part of a join finds for a key, kept for whoever comes with that key."""

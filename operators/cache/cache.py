@@ -1,0 +1,260 @@
+"""A cache: combinations of some inputs by one key, filled on a miss, and kept up when rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.contracts import Clock
+from eddy.observe.caching import CacheCount
+from eddy.operators.cache.fill import Finder, Frontier
+from eddy.operators.cache.scope import CacheKey, Scope
+from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
+from eddy.operators.matching import MOST_CANDIDATES
+from eddy.operators.stem import Stem
+from eddy.tuples.arrays import Integers, KeyCodes, Mask, RowIds
+from eddy.tuples.runs import Ranges
+
+MOST_OF_KEY = 1 << 16
+"""Candidates of one key: with more it is refused. Probes find the combinations of a hot key bit by bit; a cache would
+have to hold all of them at a time, for half a megabyte an input."""
+
+PURGE_SHARE = 4
+"""Combinations with rows that have gone are cleared away once a quarter of an input's rows have."""
+
+MOST_MISSED = 8
+"""Micro-batches in which a cache may go unused: to find what joins with the rows of more is dearer than to begin
+anew."""
+
+
+@dataclass
+class Gauge:
+    """What a cache has done in a micro-batch, as `CacheCount` has it."""
+
+    looked_up: int = 0
+    hits: int = 0
+    fills: int = 0
+    refused: int = 0
+    fresh: int = 0
+    seconds: float = 0.0
+
+    def looked(self, keys: int, hits: int) -> None:
+        """Count keys that were looked up, and those of them that were held."""
+        self.looked_up += keys
+        self.hits += hits
+
+    def filled(self, keys: int, refused: int) -> None:
+        """Count keys that were filled, and keys that were refused."""
+        self.fills += keys
+        self.refused += refused
+
+    def kept_up(self, rows: int, seconds: float) -> None:
+        """Count rows that came."""
+        self.fresh += rows
+        self.seconds += seconds
+
+
+class Filled(NamedTuple):
+    """What was found for the first keys, in order: how many those are, which are refused, and the combinations."""
+
+    keys: int
+    refused: Mask
+    made: Combinations
+
+
+class Found(NamedTuple):
+    """The combinations of keys, and those that were refused; the keys from `end` on have to wait."""
+
+    ranges: Ranges
+    refused: Mask
+    end: int
+
+
+class Cache:
+    """The combinations of some inputs by one key."""
+
+    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], clock: Clock = float) -> None:
+        self.scope, self.key = scope, key
+        # Look-ups that were answered for a byte, in the latest micro-batches.
+        self.worth = 0.0
+        self._clock = clock
+        self.gauge = Gauge()
+        self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
+        self._stems = {name: stems[name] for name in scope.inputs}
+        self._finder = Finder(scope, key, stems)
+        self._refused: Integers = np.empty(0, np.int64)
+        self._kept_up = 0
+        # Numbers of rows: what came up to here is in the store, as far as its key is held; what had gone was cleared.
+        self._upto = dict.fromkeys(scope.inputs, 0)
+        self._cleared = dict.fromkeys(scope.inputs, 0)
+        for name, stem in self._stems.items():
+            stem.followers.append(self._make_follower(name))
+
+    def _make_follower(self, name: str) -> Callable[[int, Mask], None]:
+        def follow(gone: int, keep: Mask) -> None:
+            self.store.move(name, gone, keep)
+            seen = max(self._upto[name] - gone, 0)
+            self._upto[name] = gone + int(keep.argmax()) + int(np.count_nonzero(keep[:seen]))
+
+        return follow
+
+    @property
+    def gone(self) -> dict[str, int]:
+        """Count the rows of each input that have gone: rows have their ids as numbers, and so many more."""
+        return {name: stem.gone for name, stem in self._stems.items()}
+
+    def look_up(self, codes: Sequence[KeyCodes], now: int) -> Found:
+        """Look keys up in the order in which they are wanted, and find those that are missing, each of them once."""
+        hashes = hash_codes(codes)
+        known = self.store.look_up(codes, hashes, now)
+        refused = known.refused
+        if len(self._refused):
+            refused = refused | np.isin(hashes, self._refused)
+        missing = np.flatnonzero(~(known.held | refused))
+        self.gauge.looked(len(hashes), len(hashes) - len(missing))
+        if not len(missing):
+            return Found(known.ranges, refused, len(hashes))
+        unique, first, inverse = np.unique(hashes.take(missing), return_index=True, return_inverse=True)
+        # Other keys with the hash of one that is missing cannot be held beside it, and go without.
+        odd = mask_odd([code.take(missing) for code in codes], first.take(inverse))
+        order = np.argsort(first, kind="stable")
+        filled = self._fill([code.take(missing.take(first.take(order))) for code in codes])
+        self._keep_filled([code.take(missing.take(first.take(order))) for code in codes], filled, now)
+        # For each that is missing, its place among the keys that were to be filled:
+        #
+        #     missing codes 7 3 7 9   ->   wanted 7 3 9, places 0 1 0 2;  filled 2   ->   9 waits, from place 3 on
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        place = places.take(inverse)
+        waits = place >= filled.keys
+        gone_without = np.append(filled.refused, np.zeros(len(unique) - filled.keys, np.bool_)).take(place) | odd
+        refused = refused.copy()
+        refused[missing[gone_without]] = True
+        end = int(missing[waits.argmax()]) if waits.any() else len(hashes)
+        return Found(self.store.look_up(codes, hashes, now).ranges, refused, end)
+
+    def _keep_filled(self, codes: Sequence[KeyCodes], filled: Filled, now: int) -> None:
+        """Keep what was found for keys, and which of them were refused."""
+        done = [code[: filled.keys] for code in codes]
+        self._refused = np.union1d(self._refused, hash_codes(done)[filled.refused])
+        good = ~filled.refused
+        made = filled.made._replace(counts=filled.made.counts[good])
+        self.store.add([code[good] for code in done], made, now, are_held=True)
+        self.gauge.filled(len(made.counts), int(np.count_nonzero(filled.refused)))
+
+    def _fill(self, codes: Sequence[KeyCodes]) -> Filled:
+        """Find all combinations of the first keys, up to a bounded number of candidates."""
+        keys = len(codes[0])
+        refused = np.zeros(keys, np.bool_)
+        frontier = Frontier(np.arange(keys), {})
+        for target in self._finder.order((), keyed=True):
+            ranges = self._finder.find(target, frontier, codes)
+            candidates = np.bincount(frontier.at, weights=ranges.per_probe(), minlength=keys)[:keys]
+            refused[:keys] |= candidates > MOST_OF_KEY
+            candidates[refused[:keys]] = 0
+            # Keys that this step has no room for wait for the next: they come after all others that are wanted.
+            keys = max(int(np.searchsorted(np.cumsum(candidates), MOST_CANDIDATES, side="right")), 1)
+            kept = np.flatnonzero((frontier.at < keys) & ~refused.take(frontier.at))
+            frontier, ranges = frontier.take(kept), ranges.take(kept)
+            frontier = self._finder.join(target, frontier, codes, ranges.expand(0, len(kept)))
+        frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
+        counts = np.bincount(frontier.at, minlength=keys)
+        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier)))
+
+    def _number(self, frontier: Frontier) -> dict[str, RowIds]:
+        return {name: ids + self._stems[name].gone for name, ids in frontier.ids.items()}
+
+    def keep_up(self, now: int) -> None:
+        """Add the combinations with rows that have come since the last time, of keys that are held."""
+        pending = {name: stem.gone + len(stem) - self._upto[name] for name, stem in self._stems.items()}
+        if not any(pending.values()):
+            return
+        self._refused = np.empty(0, np.int64)
+        started = self._clock()
+        if now - self._kept_up > MOST_MISSED:
+            self.store.clear()
+        self._kept_up = now
+        if self.store.parts:
+            self._add_fresh([made for name in self.scope.inputs for made in self._find_with_fresh(name)], now)
+        self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
+        self.gauge.kept_up(sum(pending.values()), self._clock() - started)
+
+    def _find_with_fresh(self, name: str) -> Iterator[Frontier]:
+        """Find the combinations with a row of one input that is new; those before it have old ones."""
+        # Each is found once, by the first of its inputs whose row is new:
+        #
+        #     b new, c any      ->  found by b          b old, c new  ->  found by c
+        fresh = np.arange(max(self._upto[name] - self._stems[name].gone, 0), len(self._stems[name]))
+        olds = self.scope.inputs[: self.scope.inputs.index(name)]
+        frontier = self._keep_held(Frontier(np.zeros(len(fresh), np.int64), {name: fresh}), name)
+        alive = self._stems[name].alive.take(frontier.ids[name])
+        yield from self._extend(frontier.keep(alive), self._finder.order([name], keyed=False), olds)
+
+    def _extend(self, frontier: Frontier, targets: Sequence[str], olds: Sequence[str]) -> Iterator[Frontier]:
+        """Extend combinations by more inputs, in lots of a bounded number of candidates."""
+        if not targets:
+            yield frontier
+            return
+        target, *others = targets
+        ranges = self._finder.find(target, frontier, ())
+        total, begun = np.cumsum(ranges.per_probe()), 0
+        while begun < len(frontier.at):
+            before = int(total[begun - 1]) if begun else 0
+            end = max(int(np.searchsorted(total, before + MOST_CANDIDATES, side="right")), begun + 1)
+            lot = np.arange(begun, end)
+            made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(0, len(lot)))
+            if target in olds:
+                made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
+            yield from self._extend(self._keep_held(made, target), others, olds)
+            begun = end
+
+    def _keep_held(self, frontier: Frontier, latest: str) -> Frontier:
+        """Keep the combinations whose key is held, once they have all of it."""
+        sides = self.key.sides
+        if latest not in {side.input for side in sides} or not all(side.input in frontier.ids for side in sides):
+            return frontier
+        present = [v for side in sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
+        frontier = frontier.keep(np.logical_and.reduce(present)) if present else frontier
+        return frontier.keep(self.store.mask_held(self._read_codes(frontier)))
+
+    def _read_codes(self, frontier: Frontier) -> list[KeyCodes]:
+        return [side.key.codes(frontier.ids[side.input]) for side in self.key.sides]
+
+    def _add_fresh(self, found: Sequence[Frontier], now: int) -> None:
+        """Add combinations to the keys that they belong to."""
+        if not any(len(made.at) for made in found):
+            return
+        ids = {name: np.concatenate([made.ids[name] for made in found]) for name in self.scope.inputs}
+        frontier = Frontier(np.concatenate([made.at for made in found]), ids)
+        codes, rows = self._read_codes(frontier), self._number(frontier)
+        hashes = hash_codes(codes)
+        order = np.argsort(hashes, kind="stable")
+        _, first, counts = np.unique(hashes.take(order), return_index=True, return_counts=True)
+        sorted_rows = {name: numbers.take(order) for name, numbers in rows.items()}
+        chosen = order.take(first)
+        self.store.add([code.take(chosen) for code in codes], Combinations(counts, sorted_rows), now, are_held=False)
+
+    def settle(self) -> CacheCount:
+        """End the micro-batch, and say what was done in it: clear away what has gone, from time to time."""
+        gone = self.gone
+        if any((gone[n] - self._cleared[n]) * PURGE_SHARE > len(self._stems[n]) for n in gone):
+            self.store.purge(gone)
+            self._cleared = gone
+        done, self.gauge = self.gauge, Gauge()
+        self.worth = (self.worth + done.hits / max(self.store.nbytes, 1)) / 2
+        return CacheCount(
+            cache=", ".join(self.scope.inputs),
+            key=self.key.text,
+            look_ups=done.looked_up,
+            hits=done.hits,
+            filled=done.fills,
+            refused=done.refused,
+            fresh=done.fresh,
+            seconds=done.seconds,
+            keys=self.store.keys,
+            combinations=self.store.many,
+            nbytes=self.store.nbytes,
+        )

@@ -1,0 +1,161 @@
+"""Finds combinations of stored rows for keys, or with some rows in them, by the indexes of the inputs.
+
+Everything that a tuple has a say in is left to whoever looks combinations up: which rows had come by then, windows,
+verdicts. What is left out here joins nobody: codes that differ, times that no window holds together, rows that a filter
+has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eddy.kernels.plain import COMPARE
+from eddy.operators.cache.scope import CacheKey, Scope
+from eddy.operators.conditions import JoinPair, evaluate
+from eddy.operators.keys import Key, compare_values
+from eddy.operators.pairs import mask_inside
+from eddy.operators.stem import Stem
+from eddy.query import Range
+from eddy.tuples.arrays import KeyCodes, Mask, RowIds
+from eddy.tuples.request import Request
+from eddy.tuples.runs import Ranges, scan_all
+
+
+class Frontier(NamedTuple):
+    """Combinations that are being found: where each comes from, and its rows of the inputs that it has."""
+
+    at: RowIds
+    ids: Mapping[str, RowIds]
+
+    def take(self, rows: RowIds) -> Frontier:
+        """Give the combinations at some places."""
+        return Frontier(self.at.take(rows), {name: ids.take(rows) for name, ids in self.ids.items()})
+
+    def keep(self, mask: Mask) -> Frontier:
+        """Keep some of them."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+
+class Agreement(NamedTuple):
+    """What a row of an input must agree in: its key, and the code for each combination."""
+
+    own: Key
+    codes: KeyCodes
+
+
+class Finder:
+    """Extends combinations by one more input."""
+
+    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem]) -> None:
+        self._scope, self._key, self._stems = scope, key, stems
+
+    def order(self, start: Collection[str], *, keyed: bool) -> list[str]:
+        """Put the other inputs in order: those first that an index finds by what is known by then."""
+        known, order = set(start), list[str]()
+        own = {side.input for side in self._key.sides} if keyed else set[str]()
+        while left := [name for name in self._scope.inputs if name not in known]:
+            reached = {name for e in self._scope.equalities if known & e.sides.keys() for name in e.sides}
+            ordered = {name for o in self._scope.orders if known & o.sides.keys() for name in o.sides}
+            order.append(min(left, key=lambda name: (name not in reached, name not in own, name not in ordered)))
+            known.add(order[-1])
+        return order
+
+    def find(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> Ranges:
+        """Find the candidates of each combination in one more input; `codes` are those of its key, if that is known."""
+        stem, rows = self._stems[target], len(frontier.at)
+        wanted: dict[int, KeyCodes] = {}
+        for own, code in self._list_agreements(target, frontier, codes):
+            wanted.setdefault(stem.catalog.number(own), code)
+        if wanted:
+            ranges = stem.catalog.find(Request({number: wanted[number] for number in sorted(wanted)})).ranges
+        else:
+            ranges = self._find_by_order(target, frontier) or scan_all(rows, len(stem))
+        valid = self._mask_valid(target, frontier)
+        if valid is not None:
+            ranges.counts[~valid] = 0
+        return ranges
+
+    def _find_by_order(self, target: str, frontier: Frontier) -> Ranges | None:
+        """Find candidates by a comparison, where no equality finds them."""
+        stem = self._stems[target]
+        for one in self._list_linked(self._scope.orders, target, frontier):
+            own, other = one.sides[target], one.other(target)
+            number, codes = stem.catalog.number(own.key), other.key.codes(frontier.ids[other.input])
+            return stem.catalog.find(Request({}, number, [(one.ops[target], codes)])).ranges
+        return None
+
+    def _mask_valid(self, target: str, frontier: Frontier) -> Mask | None:
+        """Mask the combinations that have all keys by which the input is searched: null equals nothing."""
+        links = self._list_linked(self._scope.equalities, target, frontier)
+        links = links or self._list_linked(self._scope.orders, target, frontier)
+        others = [one.other(target) for one in links]
+        valid = [v for side in others if (v := side.key.valid(frontier.ids[side.input])) is not None]
+        return np.logical_and.reduce(valid) if valid else None
+
+    def join(
+        self, target: str, frontier: Frontier, codes: Sequence[KeyCodes], candidates: tuple[RowIds, RowIds]
+    ) -> Frontier:
+        """Extend combinations by those of the candidates that may join with them."""
+        at, rows = candidates
+        agreements = [(own, code.take(at)) for own, code in self._list_agreements(target, frontier, codes)]
+        made = Frontier(frontier.at.take(at), {name: ids.take(at) for name, ids in frontier.ids.items()})
+        made = Frontier(made.at, {**made.ids, target: rows})
+        mask = self._stems[target].alive.take(rows)
+        for own, code in agreements:
+            mask &= own.codes(rows) == code
+        made = made.keep(mask)
+        made = made.keep(self._mask_present(target, made, [own for own, _ in agreements]))
+        made = made.keep(self._mask_timely(target, made))
+        return self._keep_equal(target, made)
+
+    def _mask_present(self, target: str, made: Frontier, keys: Sequence[Key]) -> Mask:
+        """Mask the rows that have the keys, and those that compare as asked."""
+        rows = made.ids[target]
+        mask: Mask = np.ones(len(rows), np.bool_)
+        for own in keys:
+            present = own.valid(rows)
+            mask = mask if present is None else mask & present
+        for one in self._list_linked(self._scope.orders, target, made):
+            own, other = one.sides[target].key, one.other(target)
+            mask &= COMPARE[one.ops[target]](own.codes(rows), other.key.codes(made.ids[other.input]))
+            for side, ids in ((own, rows), (other.key, made.ids[other.input])):
+                present = side.valid(ids)
+                mask = mask if present is None else mask & present
+        return mask
+
+    def _mask_timely(self, target: str, made: Frontier) -> Mask:
+        """Mask the combinations whose rows are inside of their windows among themselves."""
+        # The newest time of a tuple with these rows is theirs or a later one: what is outside already stays outside.
+        streams = [name for name in made.ids if name != target and self._stems[name].timed]
+        if not streams or not self._stems[target].timed:
+            return np.ones(len(made.at), np.bool_)
+        spans = [window.ticks if isinstance(window := self._stems[n].window, Range) else None for n in streams]
+        own = self._stems[target].window
+        ticks = [self._stems[name].ticks.take(made.ids[name]) for name in streams]
+        times = self._stems[target].ticks.take(made.ids[target])
+        return mask_inside(ticks, spans, np.arange(len(times)), times, own.ticks if isinstance(own, Range) else None)
+
+    def _keep_equal(self, target: str, made: Frontier) -> Frontier:
+        """Keep the combinations whose values are equal, where codes are hashes."""
+        for one in self._list_linked(self._scope.equalities, target, made):
+            own, other = one.sides[target], one.other(target)
+            if not own.key.exact:
+                rows = len(made.at)
+                left = evaluate(own.bound, self._stems, {target: made.ids[target]}, rows)
+                right = evaluate(other.bound, self._stems, {other.input: made.ids[other.input]}, rows)
+                made = made.keep(compare_values(left, right))
+        return made
+
+    def _list_agreements(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> list[Agreement]:
+        """List what rows of an input must agree in with the key, and with the rows that are there."""
+        found = [Agreement(own, codes[place].take(frontier.at)) for place, own in self._key.list_own(target) if codes]
+        for one in self._list_linked(self._scope.equalities, target, frontier):
+            other = one.other(target)
+            found.append(Agreement(one.sides[target].key, other.key.codes(frontier.ids[other.input])))
+        return found
+
+    def _list_linked(self, pairs: Sequence[JoinPair], target: str, frontier: Frontier) -> list[JoinPair]:
+        return [one for one in pairs if target in one.sides and one.other(target).input in frontier.ids]

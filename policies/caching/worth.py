@@ -1,0 +1,120 @@
+"""What a cache is worth: what the probes that it stands in for would take, against what it takes.
+
+It follows section 5.5.1 of Babu's thesis. What probes take is known from the one price list, and from how many tuples
+come out of each: a share of the rows always goes without caches. What a cache takes is what was seen in the last rounds
+in which it was used, with everything in it: look-ups, misses, and what it took to keep it up.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from eddy.contracts import Hop, Prices, Statistics
+from eddy.policies.shared.merit import Costs
+
+ROUNDS = 10
+"""Rounds that are remembered: W of the thesis."""
+
+LATEST = 3
+"""Rounds by which a cache is judged: it is filled in the first, and they say little about the others."""
+
+
+STILL_FALLING = 0.9
+"""Times what the round before took below which a cache is still being filled."""
+
+
+class Takings:
+    """What a cache has taken in the last rounds in which it was used by a stream."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._now = [0.0, 0.0]
+        self._rounds: deque[list[float]] = deque(maxlen=ROUNDS)
+        self.seen = 0
+
+    def add(self, rows: float, seconds: float) -> None:
+        """Count a step."""
+        self._now = [self._now[0] + rows, self._now[1] + seconds]
+
+    def end_round(self) -> bool:
+        """End a round; says whether the cache was used in it."""
+        if not self._now[0]:
+            return False
+        self.seen += 1
+        self._rounds.append(self._now)
+        self._now = [0.0, 0.0]
+        return True
+
+    def begin(self) -> None:
+        """Forget everything: the cache is used anew."""
+        self._rounds.clear()
+        self.seen = 0
+
+    @property
+    def rows(self) -> float:
+        """The tuples of a round."""
+        return sum(rows for rows, _ in self._rounds) / max(len(self._rounds), 1)
+
+    @property
+    def all_rows(self) -> float:
+        """The tuples of all rounds that are remembered."""
+        return sum(rows for rows, _ in self._rounds)
+
+    @property
+    def price(self) -> float:
+        """What a tuple takes in the latest rounds."""
+        return self._price(list(self._rounds)[-LATEST:])
+
+    @property
+    def price_of_all(self) -> float:
+        """What a tuple takes in all rounds that are remembered."""
+        return self._price(list(self._rounds))
+
+    @property
+    def is_falling(self) -> bool:
+        """Whether the last round took much less than the one before: more and more keys are held."""
+        last, before = (self._price([one]) for one in (self._rounds[-1], self._rounds[-2]))
+        return last < STILL_FALLING * before
+
+    def _price(self, rounds: Sequence[Sequence[float]]) -> float:
+        rows, seconds = (sum(one[0] for one in rounds), sum(one[1] for one in rounds))
+        return 1.0 if self._costs == "unit" else seconds / max(rows, 1.0)
+
+    def snapshot(self) -> list[Any]:
+        """The rounds, as plain values."""
+        return [self.seen, self._now, [list(one) for one in self._rounds]]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from a snapshot."""
+        self.seen, self._now, rounds = state[0], list(state[1]), state[2]
+        self._rounds = deque([list(one) for one in rounds], maxlen=ROUNDS)
+
+
+def price_filters(
+    hops: Sequence[Hop], probes: Collection[str], prices: Prices, statistics: Statistics, costs: Costs
+) -> float:
+    """Price the filters among some probes for a tuple, where they come behind all of these."""
+    price, tuples = 0.0, 1.0
+    for hop in hops:
+        tuples *= statistics[hop].rate if hop.operator in probes else 1.0
+    for hop in hops:
+        if hop.operator not in probes:
+            price += tuples * (1.0 if costs == "unit" else prices[hop].row)
+            tuples *= statistics[hop].rate
+    return price
+
+
+def price_probes(hops: Sequence[Hop], rows: float, prices: Prices, statistics: Statistics, costs: Costs) -> float:
+    """Price a tuple that takes some probes one after the other, where so many go together.
+
+    A probe of which nothing is known makes it impossible to say, and the price is nothing.
+    """
+    price, tuples = 0.0, 1.0
+    for hop in hops:
+        if not statistics[hop].rows_in:
+            return 0.0 if tuples else price
+        price += tuples if costs == "unit" else tuples * prices[hop].row + prices[hop].step / max(rows, 1.0)
+        tuples *= statistics[hop].rate
+    return price

@@ -1,0 +1,254 @@
+"""Caches of parts of a join: the naive answer, and all combinations of every key that is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy.contracts import Leg, Policy, Setting, Task
+from eddy.local import Run
+from eddy.observe.caching import CacheCount
+from eddy.operators.cache import cache as caching
+from eddy.operators.cache import store as storing
+from eddy.operators.cache.cache import Cache
+from eddy.operators.cache.room import Caches
+from eddy.query import Range
+from eddy.query.join_graph import is_cached
+from eddy.tuples import Hop
+from tests import keyed, reference
+from tests.eddy.test_joins import answered, found_in
+from tests.joins import Case
+from tests.policies.wild import Joining
+from tests.tries import fewer
+
+FEW_KEYS = 300
+"""Bytes in which a few keys of such cases have room."""
+
+
+class Eager(Policy):
+    """Takes the largest part of the join that it may, for every row."""
+
+    def __init__(self, setting: Setting) -> None:
+        pass
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        steps: list[Hop] = []
+        while hops := task.after(steps):
+            cached = [hop for hop in task.options(steps) if is_cached(hop.operator)]
+            steps.append(max(cached, key=lambda hop: hop.operator.count("_")) if cached else hops[0])
+        return [Leg(route=tuple(steps))]
+
+
+@fewer(4)
+@given(
+    case=keyed.cases() | keyed.cases(faults=True),
+    policy=st.sampled_from([Eager, Joining]),
+    memory=st.sampled_from([0, FEW_KEYS, None]),
+    most=st.sampled_from([1, 3, 1 << 16, 1 << 16]),
+    collide=st.booleans(),
+    seed=st.integers(0, 2**32),
+)
+def test_any_cache_gives_the_naive_answer(
+    case: Case, policy: type[Policy], memory: int | None, most: int, *, collide: bool, seed: int
+) -> None:
+    """Whatever the room, and also where keys with a few candidates are refused, or many have one hash."""
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
+        patch.setattr(caching, "MOST_OF_KEY", most)
+        patch.setattr(caching, "PURGE_SHARE", 1_000)
+        check(case, policy, memory, seed)
+
+
+def check(case: Case, policy: type[Policy], memory: int | None, seed: int) -> None:
+    run = eddy.iter_local(
+        case.query(),
+        case.data(),
+        policy=policy,
+        index=case.index,
+        cache_memory=memory,
+        batch_rows=case.batch_rows,
+        seed=seed,
+    )
+    assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
+
+
+@fewer(4)
+@given(case=keyed.cases(), memory=st.sampled_from([FEW_KEYS, None]), seed=st.integers(0, 2**32))
+def test_keys_that_are_held_have_all_their_combinations(case: Case, memory: int | None, seed: int) -> None:
+    """After each micro-batch: those that join by brute force, with rows that are there and that no filter failed."""
+    with pytest.MonkeyPatch.context() as patch:
+        settle = Caches.settle
+
+        def settle_and_check(self: Caches) -> Sequence[CacheCount]:
+            counts = settle(self)
+            for cache in self.all:
+                check_combinations(cache)
+            return counts
+
+        patch.setattr(Caches, "settle", settle_and_check)
+        check(case, Joining, memory, seed)
+
+
+def check_combinations(cache: Cache) -> None:
+    if any(side.key.faulty for e in cache.scope.equalities for side in e.sides.values()):
+        return
+    cache.keep_up(0)
+    held = [key for part in cache.store.parts for key in zip(*(c[part.held].tolist() for c in part.codes), strict=True)]
+    assert len(set(held)) == len(held)
+    kept = set(list_kept(cache))
+    for combination in list_joined(cache):
+        key = read_key(cache, combination)
+        assert key not in held or combination in kept
+
+
+def list_kept(cache: Cache) -> Iterator[tuple[int, ...]]:
+    """The combinations in the store whose rows are all there, by their ids."""
+    for part in cache.store.parts:
+        ids = [(part.rows[name] - cache.gone[name]).tolist() for name in cache.scope.inputs]
+        yield from zip(*ids, strict=True)
+
+
+def list_joined(cache: Cache) -> Iterator[tuple[int, ...]]:
+    """The combinations of living rows that join with each other, one by one."""
+    stems = [cache._stems[name] for name in cache.scope.inputs]
+    for combination in product(*(np.flatnonzero(stem.alive).tolist() for stem in stems)):
+        rows = dict(zip(cache.scope.inputs, combination, strict=True))
+        found = all(agree(e.sides, rows) for e in cache.scope.equalities) and is_inside(cache, rows)
+        if found and all(r.holds(cache._stems, one_row(rows, r.inputs), 1).passed[0] for r in cache.scope.residuals):
+            yield combination
+
+
+def one_row(rows: Mapping[str, int], inputs: frozenset[str]) -> dict[str, Any]:
+    return {name: np.array([rows[name]]) for name in inputs}
+
+
+def agree(sides: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
+    codes = [side.key.codes(np.array([rows[name]]))[0] for name, side in sides.items()]
+    valid = [side.key.valid(np.array([rows[name]])) for name, side in sides.items()]
+    return bool(codes[0] == codes[1]) and all(one is None or one[0] for one in valid)
+
+
+def is_inside(cache: Cache, rows: Mapping[str, int]) -> bool:
+    """Whether all rows are in their windows when the newest of them comes."""
+    times = {n: cache._stems[n].ticks[row] for n, row in rows.items() if cache._stems[n].timed}
+    windows = {n: w.ticks for n in times if isinstance(w := cache._stems[n].window, Range)}
+    return all(max(times.values()) - times[name] <= span for name, span in windows.items())
+
+
+def read_key(cache: Cache, combination: tuple[int, ...]) -> tuple[int, ...] | None:
+    rows = dict(zip(cache.scope.inputs, combination, strict=True))
+    sides = cache.key.sides
+    valid = [side.key.valid(np.array([rows[side.input]])) for side in sides]
+    if any(one is not None and not one[0] for one in valid):
+        return None
+    return tuple(int(side.key.codes(np.array([rows[side.input]]))[0]) for side in sides)
+
+
+def pairs(policy: Any, memory: int | None = None, rows: int = 400) -> Run:
+    """Orders, their customers, and readings by order; keys come again and again."""
+    chance = np.random.default_rng(0)
+    data = {
+        "r": pa.table({"ts": np.arange(rows), "x": chance.integers(0, 40, rows)}),
+        "s": pa.table({"ts": np.arange(rows), "x": chance.integers(0, 40, rows), "k": chance.integers(0, 20, rows)}),
+        "t": pa.table({"ts": np.arange(rows), "k": chance.integers(0, 20, rows)}),
+    }
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in "rst"]
+    query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts", "s.ts as b", "t.ts as c"])
+    return eddy.run_local(query, data, policy=policy, cache_memory=memory, batch_rows=50)
+
+
+def test_a_cache_says_what_it_has_done() -> None:
+    run = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]})
+    plain = pairs("fixed")
+    assert run.results.num_rows == plain.results.num_rows > 1_000
+    told = run.report.caches()
+    assert told["cache"].unique().tolist() == ["r, s"]
+    assert told["key"].unique().tolist() == ["s.k"]
+    # All twenty keys are found once, and held from then on: when all have been seen no look-up misses.
+    assert told["filled"].sum() == 20
+    assert (told["look_ups"] == told["hits"])[told["filled"].cumsum() - told["filled"] == 20].all()
+    assert (told["nbytes"] > 0).all()
+    assert run.report.batches()["cache_bytes"].tolist() == told["nbytes"].tolist()
+
+
+def test_without_memory_rows_of_a_step_share_what_they_find() -> None:
+    told = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, memory=0).report.caches()
+    assert (told["hits"] == 0).all()
+    assert (told["filled"] <= 20).all()
+    assert (told["nbytes"] == 0).all()
+
+
+def test_caches_keep_to_their_memory() -> None:
+    most = 2_000
+    told = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, memory=most).report.caches()
+    assert (told["nbytes"] <= most).all()
+    assert told["hits"].sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"force": ["cached_r_t"]}, 'unknown cache "cached_r_t"'),
+        ({"force": "cached_r_s"}, "expected a list of caches"),
+        ({"m": 0}, "expected a whole number of 1 or more"),
+        ({"order": "best"}, "order"),
+        ({"change": 0}, "expected a share"),
+    ],
+)
+def test_mistakes_are_told(parameters: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(eddy.QueryError, match=said):
+        pairs({"name": "a_caching", **parameters}, rows=10)
+
+
+def test_a_budget_below_nothing_is_refused() -> None:
+    with pytest.raises(eddy.QueryError, match="cache_memory: expected a whole number of 0 or more"):
+        pairs("fixed", memory=-1, rows=10)
+
+
+def shapes(policy: Any, *, filters: Sequence[eddy.Filter] = (), rows: int = 300) -> Run:
+    """Rows of t by two keys, one of each input of the cache; r and s share a third one."""
+    chance = np.random.default_rng(3)
+    keys = {"r": ("x", "y"), "s": ("y", "k"), "t": ("x", "k")}
+    data = {
+        name: pa.table({"ts": np.arange(rows), **{key: chance.integers(0, 6, rows) for key in own}})
+        for name, own in keys.items()
+    }
+    query = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(80), delay=0) for name in keys],
+        joins=["r.y = s.y", "r.x = t.x", "s.k = t.k"],
+        filters=list(filters),
+        select=["r.ts", "s.ts as b", "t.ts as c"],
+    )
+    return eddy.run_local(query, data, policy=policy, batch_rows=20)
+
+
+def check_forced(*, filters: Sequence[eddy.Filter] = ()) -> None:
+    """With the cache of r and s the answer is what it is without."""
+    forced, plain = (shapes(policy, filters=filters) for policy in (FORCED, "fixed"))
+    assert forced.report.caches()["hits"].sum() > 100
+    assert found_in(forced.results) == found_in(plain.results) != {}
+
+
+FORCED = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}
+
+
+def test_keys_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of them that is held goes by the cache, and the others by the probes."""
+    monkeypatch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
+    check_forced()
+
+
+@pytest.mark.parametrize("share", [2, 10])
+def test_rows_that_fail_take_no_others_with_them(share: int) -> None:
+    """Those behind them move up, also the ones that are in combinations."""
+    filters = [eddy.Filter(f"drops_{name}", on=name, where=f"{name}.ts * 7919 % {share} > 0") for name in ("r", "s")]
+    check_forced(filters=filters)
