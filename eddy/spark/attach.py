@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eddy.query import Query
@@ -40,18 +41,5 @@ def attach(  # noqa: PLR0913  what a user may say
     """
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    return stream.attach(
-        query,
-        frames,
-        stream.Options(
-            policy=policy,
-            index=index,
-            cache_memory=cache_memory,
-            cells=cells,
-            pushdown=pushdown,
-            seed=seed,
-            sizes=sizes,
-            heavy=heavy,
-            state=state,
-        ),
-    )
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    return stream.attach(query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state))
