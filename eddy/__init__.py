@@ -11,7 +11,7 @@ from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
 from eddy.spark.progress import report_of
 from eddy.version import __version__
-from eddy.where import where
+from eddy.where import rejected, where
 
 __all__ = [
     "CheckpointError",
@@ -37,6 +37,7 @@ __all__ = [
     "iter_local",
     "plot_regret",
     "predicate",
+    "rejected",
     "report_of",
     "run_local",
     "where",

@@ -1,4 +1,4 @@
-"""What a plug-in's author has to read: operators and policies; `operators.index.contracts` has indexes.
+"""What a plug-in's author has to read: operators and policies; `operators.index.structures.contracts` has indexes.
 
 For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
 `Policy.observe`, which is also called for the profiles of legs that are there to learn. At the end of a round, which is

@@ -18,15 +18,16 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.engine import Engine
+from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.snapshot_file import resume, write_file
 from eddy.errors import QueryError, check_whole, read_message, write_repr
 from eddy.local import BATCH_ROWS
-from eddy.observe.frame_notes import FrameNote, note_frame
+from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query
 from eddy.query.binding import can_pick
 from eddy.query.explain import describe_query
-from eddy.query.shorthand import check_distinct, find_needed, make_query, read_predicates
+from eddy.query.shorthand import check_distinct, find_needed, has_rejects, make_query, read_predicates
 from eddy.query.validation import check_name
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import one_batch
@@ -111,6 +112,35 @@ def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
     )
 
 
+def rejected(frame: Frame) -> Frame:
+    """Give the rows that `eddy.where` put aside when it gave this very frame.
+
+    They are those that pass everything but predicates with `on_error="reject"` that have no answer for them. Two more
+    columns say which predicate, `rejected_by`, and why, `rejected_because`; of several any may be named. With Spark it
+    is a frame of its own: whoever wants both caches what the filters read, or writes a stream of its own.
+
+    >>> import pandas as pd
+    >>> from eddy import predicate
+    >>> texts = pd.DataFrame({"text": ["7", "x", "9"]})
+    >>> large = predicate(rowwise=True, on_error="reject", name="large")(lambda text: int(text) > 7)
+    >>> rejected(where(texts, large))[["text", "rejected_by"]]
+      text rejected_by
+    1    x       large
+    """
+    note = find_note(frame)
+    if note is None:
+        raise QueryError(
+            f"rejected: expected the very frame that eddy.where gave, got another {type(frame).__name__}; keep that one"
+        )
+    if note.read_rejected is None:
+        raise QueryError(
+            'rejected: no predicate of this frame puts rows aside; give one on_error="reject", with @eddy.predicate or '
+            "as a Filter"
+        )
+    found: Frame = note.read_rejected()
+    return found
+
+
 def _check_path(path: object) -> str | None:
     """Check where to remember what was learned; workers may be in another folder than this process."""
     if path is None:
@@ -169,10 +199,11 @@ class PandasColumns:
 
 
 class Judged(NamedTuple):
-    """Which rows have passed, and what there is to tell of it."""
+    """Which rows have passed, which were put aside, in their order, and what there is to tell of it."""
 
     passed: Mask
-    note: FrameNote
+    aside: Sequence[Rejected]
+    note: Callable[[Callable[[], Any]], FrameNote]
 
 
 def _filter_arrow(frame: Any, predicates: Sequence[Any], options: WhereOptions) -> Any:
@@ -181,7 +212,18 @@ def _filter_arrow(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
     table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
     columns = ArrowColumns(table.select(own), find_needed(filters, own))
     judged = _judge(columns, table.num_rows, make_query(stream, filters, own, options.name), options)
-    return _noted(_pick_rows(frame, judged.passed), judged.note)
+
+    def read_rejected() -> Any:
+        mask = np.zeros(table.num_rows, np.bool_)
+        mask[[row.place for row in judged.aside]] = True
+        found = _pick_rows(frame, mask)
+        for name, texts in name_reasons(judged.aside, frame.schema.names).items():
+            found = found.append_column(name, pa.array(texts, pa.string()))
+        return found
+
+    answer = _pick_rows(frame, judged.passed)
+    note_frame(answer, judged.note(read_rejected))
+    return answer
 
 
 def _filter_pandas(frame: pd.DataFrame, predicates: Sequence[Any], options: WhereOptions) -> pd.DataFrame:
@@ -190,7 +232,14 @@ def _filter_pandas(frame: pd.DataFrame, predicates: Sequence[Any], options: Wher
     own = check_distinct(filters, names)
     columns = PandasColumns(frame, own, find_needed(filters, own))
     judged = _judge(columns, len(frame), make_query(stream, filters, own, options.name), options)
-    return _noted(frame[judged.passed], judged.note)
+
+    def read_rejected() -> pd.DataFrame:
+        found = frame.iloc[[row.place for row in judged.aside]]
+        return found.assign(**name_reasons(judged.aside, names))
+
+    answer = frame[judged.passed]
+    note_frame(answer, judged.note(read_rejected))
+    return answer
 
 
 def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> Judged:
@@ -211,18 +260,16 @@ def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> 
     learned = None if options.remember is None else Path(options.remember)
     engine, remembers = resume(make, [] if learned is None else [learned])
     passed = np.zeros(rows, np.bool_)
-    counters = []
+    counters, aside = [], list[Rejected]()
     for start in range(0, rows, BATCH_ROWS):
         passed[start + engine.pick(one_batch(stream, table.slice(start, BATCH_ROWS)))] = True
         counters.append(engine.read_counters())
+        aside += [row._replace(place=start + row.place) for row in sorted(engine.read_rejected())]
     if learned is not None and learned in remembers:
         write_file(learned, engine.snapshot())
-    return Judged(passed, FrameNote(describe_query(query), lambda: Report(counters)))
-
-
-def _noted(frame: Frame, note: FrameNote) -> Frame:
-    note_frame(frame, note)
-    return frame
+    text = describe_query(query)
+    rejects = has_rejects(query.filters)
+    return Judged(passed, aside, lambda read: FrameNote(text, lambda: Report(counters), read if rejects else None))
 
 
 def _pick_rows(frame: Any, passed: Mask) -> Any:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Policy, Setting, Store
 from eddy.engine import Engine
-from eddy.engine.engine import Machinery
+from eddy.engine.machinery import Machinery
 from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices

@@ -12,7 +12,7 @@ from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_
 from eddy.operators.index import price
 from eddy.operators.index.catalog import Catalog, PartView
 from eddy.operators.index.counts import IndexCounts, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.tuners import Tuners
 from eddy.tuples.request import list_keys
 

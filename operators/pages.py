@@ -16,7 +16,7 @@ from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.arrow import one_batch, read_raw
 from eddy.tuples.packed import Packed, pack_rows
 
-PAGE_BYTES = 128 << 10
+PAGE_BYTES = 256 << 10
 """Bytes of rows in a full page: the last one is written again with each state until it is full, in 1 ms, and pages have
 enough rows to compress well."""
 

@@ -85,7 +85,13 @@ class ACaching(Policy):
         self.features = self._order.features
         self._probes, self._prices = setting.prices.probes, setting.prices
         self._most, self._without = m, without
-        self._conduct: Mapping[str, Any] = {"interval": interval, "change": change, "costs": costs, "force": force}
+        self._conduct: Mapping[str, Any] = {
+            "interval": interval,
+            "change": change,
+            "costs": costs,
+            "force": force,
+            "probes": self._probes,
+        }
         self._statistics = Statistics()
         self._streams: dict[str, StreamCaches] = {}
         self._candidates: dict[tuple[object, tuple[Hop, ...]], Sequence[Candidate]] = {}

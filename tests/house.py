@@ -80,7 +80,7 @@ ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "r
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
     "operators": ("run", "OPERATORS"),
-    "operators/index": ("search", "INDEXES"),
+    "operators/index/structures": ("search", "INDEXES"),
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from eddy.operators.index import admission, catalog, mapped, parts, price, segments, time_bounds
+from eddy.operators.index import admission, catalog, parts, price, segments, time_bounds
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.structures import mapped
+from eddy.operators.index.structures.key_map import Field, KeyMap
 from eddy.operators.tuning import learned, tuner
 
 

@@ -6,16 +6,17 @@ routing, and what comes out of it does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import Store
 from eddy.errors import QueryError
-from eddy.predicates.faults import Faults
+from eddy.predicates.faults import Faults, mask_rejected
 from eddy.query.binding import Binding
+from eddy.query.shorthand import find_free
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.tuples import merge
@@ -28,6 +29,22 @@ ROWS_PER_LOT = 1 << 13
 MEGABYTE = 1 << 20
 
 
+class Rejected(NamedTuple):
+    """The place of a row that was put aside, the predicate that has no answer for it, and why."""
+
+    place: int
+    predicate: str
+    why: str
+
+
+def name_reasons(aside: Sequence[Rejected], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Give the two columns that say why rows were put aside, under names that no other column has."""
+    return {
+        find_free("rejected_by", columns): [row.predicate for row in aside],
+        find_free("rejected_because", columns): [row.why for row in aside],
+    }
+
+
 class Emission:
     """Lets complete tuples out as rows of the answer."""
 
@@ -37,21 +54,21 @@ class Emission:
         self._faults = faults
         self._outputs = [(str(c.stream), stores[str(c.stream)].column(c.name)) for c, _ in binding.outputs]
         self.results = 0
+        self.rejected: list[Tuples] = []
 
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """Give the results of a micro-batch, in lots of one size."""
-        self.results = 0
+        self.results, self.rejected = 0, []
         # Results are counted before they are gathered into lots: an answer that is too large fails before it is made.
         for lot in gather_lots(self._count(done)):
-            self._check_faults(lot)
-            yield self._gather(lot)
+            if len(passed := self._settle_faults(lot)):
+                yield self._gather(passed)
 
     def rows(self, done: Iterator[Tuples]) -> Iterator[RowIds]:
         """Give the rows of a single input that passed, by their places, and gather no column."""
-        self.results = 0
+        self.results, self.rejected = 0, []
         for lot in gather_lots(self._count(done)):
-            self._check_faults(lot)
-            yield next(iter(lot.ids.values()))
+            yield next(iter(self._settle_faults(lot).ids.values()))
 
     def _count(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
         """Give the same tuples, as long as they are not too many."""
@@ -92,17 +109,22 @@ class Emission:
         shown = [f"{column} = {self._stores[origin].column(column.name).take(row)[0]}" for column in read]
         return f"; it is joined by {', '.join(shown)}" if shown else ""
 
-    def _check_faults(self, done: Tuples) -> None:
-        """Raise the fault of a tuple that has come to its end."""
+    def _settle_faults(self, done: Tuples) -> Tuples:
+        """Raise the fault of a tuple that has come to its end; put those aside that are rejected."""
         if done.faults is None or not done.faults.any():
-            return
-        faulty = done.faults.nonzero()[0]
-        first = done.take(faulty[:1])
-        raise QueryError(
-            f"{self._faults.text(int(done.faults[faulty[0]]))}\nEverything else lets it pass: the first of "
-            f"{len(faulty):,} such rows or combinations {self._locate(first.ids)}; mend it, guard the text, or give "
-            'the filter on_error = "drop" or "keep"'
-        )
+            return done
+        aside = mask_rejected(done.faults)
+        faulty = np.flatnonzero(done.faults.astype(np.bool_) & ~aside)
+        if len(faulty):
+            first = done.take(faulty[:1])
+            raise QueryError(
+                f"{self._faults.find(int(done.faults[faulty[0]])).text}\nEverything else lets it pass: the first of "
+                f"{len(faulty):,} such rows or combinations {self._locate(first.ids)}; mend it, guard the text, or "
+                'give the filter on_error = "drop", "keep" or "reject"'
+            )
+        self.results -= int(aside.sum())
+        self.rejected.append(done.take(np.flatnonzero(aside)))
+        return done.take(np.flatnonzero(~aside))
 
     def _locate(self, ids: Mapping[str, RowIds]) -> str:
         """Say how a person finds the first tuple.

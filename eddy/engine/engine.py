@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import Classifier, Look
-from eddy.contracts import Clock, Operator, Policy, Store
+from eddy.contracts import Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
-from eddy.engine.emission import Emission
+from eddy.engine.counting import Counting, Settled
+from eddy.engine.emission import Emission, Rejected
+from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -24,89 +26,17 @@ from eddy.engine.snapshot import (
     unpack,
 )
 from eddy.errors import EngineError
-from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
-from eddy.observe.indexing import Indexed, check_latest, latest_indexing
-from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.prices import Prices
-from eddy.observe.regret import count_since
-from eddy.observe.wire import count_arrived, latest_routes
-from eddy.predicates.faults import Faults
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
 from eddy.routing.router import Router
-from eddy.routing.tally import TalliedRoutes
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.packed import Packed
 
 Emitted = TypeVar("Emitted")
-
-
-class Indexes(Protocol):
-    """The indexes of all inputs, and who chooses them."""
-
-    def settle(self) -> Indexed:
-        """End the micro-batch, once the rows that are past have gone: choose the indexes of the next one."""
-
-    def snapshot(self) -> Mapping[str, Any]:
-        """What must survive a restart, as JSON can hold it; empty if nothing was learned."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot, over the rows of it; from an empty one, learn anew."""
-
-
-class _NoIndexes:
-    """Those of a query that joins nothing."""
-
-    def settle(self) -> Indexed:
-        return Indexed()
-
-    def snapshot(self) -> Mapping[str, Any]:
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        pass
-
-
-NO_INDEXES: Indexes = _NoIndexes()
-
-
-class Caches(Protocol):
-    """What parts of a join have found, kept for who comes next."""
-
-    def settle(self) -> Sequence[CacheCount]:
-        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
-
-
-class _NoCaches:
-    """Those of a query that joins nothing."""
-
-    def settle(self) -> Sequence[CacheCount]:
-        return ()
-
-
-NO_CACHES: Caches = _NoCaches()
-
-
-class Machinery(NamedTuple):
-    """An engine's parts besides its policy."""
-
-    operators: Sequence[Operator]
-    stores: Mapping[str, Store]
-    faults: Faults
-    indexes: Indexes = NO_INDEXES
-    caches: Caches = NO_CACHES
-
-
-class Settled(NamedTuple):
-    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes."""
-
-    indexed: Indexed = Indexed()
-    seconds: float = 0.0
-    tuning: float = 0.0
-    caches: Sequence[CacheCount] = ()
 
 
 class Engine:
@@ -145,16 +75,8 @@ class Engine:
         self._seed = seed
         self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
-        self._counters: Counters | None = None
-        self._trees = Trees(self._classifier.names)
-        self._accounts: dict[str, Regret] = {}
         self._indexes, self._caches = machinery.indexes, machinery.caches
-        self._settled = Settled()
-        self._taken: dict[str, Any] = {}
-        # The last counters with routes of each stream: these are written down when somebody wants to have them.
-        self._routed: dict[str, Counters] = {}
-        self._indexed: dict[str, Any] = {}
-        self._came: dict[str, Any] = {}
+        self._counting = Counting(policy, policy_name, self._classifier.names, self._faults)
 
     @property
     def schema(self) -> pa.Schema:
@@ -180,8 +102,23 @@ class Engine:
         (name,) = self._streams
         parts = list(self._run({name: rows}, None, self._outlet.rows))
         passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        return np.sort(self._find_places(name, passed))
+
+    def read_rejected(self) -> list[Rejected]:
+        """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
+        (name,) = self._streams
+        return [
+            Rejected(place, *self._faults.find(code)[:2])
+            for part in self._outlet.rejected
+            for place, code in zip(
+                self._find_places(name, part.ids[name]).tolist(), part.read_faults().tolist(), strict=True
+            )
+        ]
+
+    def _find_places(self, name: str, ids: RowIds) -> RowIds:
+        """Find the places of rows among all that came."""
         places = self._places[name]
-        return np.sort(passed if places is None else places[passed])
+        return ids if places is None else places[ids]
 
     def _run(
         self,
@@ -202,18 +139,16 @@ class Engine:
             yield emitted
             paused += self._clock() - left
         known = mark or self._gate.next_mark()
-        self._settle(known.watermark)
+        settled = self._settle(known.watermark)
         self._check_room()
-        routes = self._count_routes()
-        self._counters = self._count(admitted, routes, self._clock() - started - paused)
-        self._routed |= {stream: self._counters for stream, _, _ in self._counters.routes}
-        self._came = count_arrived(self._came, self._counters)
-        if self._counters.tunings:
-            self._indexed = latest_indexing(self._indexed, (), self._counters.tunings, self._batch)
+        streams, results = self._count_streams(admitted), self._outlet.results
+        self._counting.count(
+            self._batch, streams, results, self._router.routing, settled, lambda: self._clock() - started - paused
+        )
         self._batch += 1
         self._under_way = False
 
-    def _settle(self, watermark: float | None) -> None:
+    def _settle(self, watermark: float | None) -> Settled:
         """Let go of the rows that are past, and choose how the others are found."""
         started = self._clock()
         for store in self._stores.values():
@@ -222,7 +157,7 @@ class Engine:
         indexed = self._indexes.settle()
         # The indexes have what room rows leave, and caches what is left then.
         tuned = self._clock()
-        self._settled = Settled(indexed, settled - started, tuned - settled, self._caches.settle())
+        return Settled(indexed, settled - started, tuned - settled, self._caches.settle())
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
@@ -231,7 +166,7 @@ class Engine:
 
     def _begin(self) -> None:
         self._check_between("run")
-        self._counters = None
+        self._counting.last = None
         self._under_way = True
         self._faults.begin()
 
@@ -243,61 +178,24 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _count_routes(self) -> TalliedRoutes:
-        """Count the rows of each class on each route, by name."""
-        try:
-            return self._router.routing.routes(self._classifier.names)
-        except EngineError as error:
-            raise EngineError(f'policy "{self._policy_name}": {error}') from None
-
-    def _count(self, admitted: Mapping[str, Admitted], routes: TalliedRoutes, seconds: float) -> Counters:
-        routing = self._router.routing
-        insight = self._read_insight()
-        stores = {name: (len(store), store.nbytes) for name, store in self._streams.items()}
-        return Counters(
-            batch=self._batch,
-            streams={
-                name: StreamCount(
-                    rows=a.came,
-                    **a.dropped,
-                    copies=a.copies,
-                    stored=stores[name][0],
-                    nbytes=stores[name][1],
-                )
-                for name, a in admitted.items()
-            },
-            results=self._outlet.results,
-            decisions=routing.decisions,
-            seconds=seconds,
-            planning=routing.planning,
-            learning=routing.learning,
-            operators=routing.operators,
-            routes=routes.counted,
-            classes=routes.names,
-            insight=insight,
-            trees=self._trees.lines(insight.decisions),
-            faults=self._faults.list_counts(),
-            indexes=self._settled.indexed.counts,
-            tunings=self._settled.indexed.tunings,
-            indexing=self._settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
-            tuning=self._settled.tuning,
-            caches=self._settled.caches,
-        )
-
-    def _read_insight(self) -> Insight:
-        """Ask the policy what it has done; of its accounts only what is new."""
-        insight = self._policy.insight
-        if not insight.regrets:
-            return insight
-        new = count_since(insight.regrets, self._accounts)
-        self._accounts = {account.stream: account for account in insight.regrets}
-        return Insight(uses=insight.uses, decisions=insight.decisions, regrets=new)
+    def _count_streams(self, admitted: Mapping[str, Admitted]) -> dict[str, StreamCount]:
+        """Count the rows that came, and those that are stored now."""
+        return {
+            name: StreamCount(
+                rows=part.came,
+                **part.dropped,
+                copies=part.copies,
+                stored=len(self._streams[name]),
+                nbytes=self._streams[name].nbytes,
+            )
+            for name, part in admitted.items()
+        }
 
     def read_counters(self) -> Counters:
         """Give the counters of the last micro-batch."""
-        if self._counters is None:
+        if self._counting.last is None:
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
-        return self._counters
+        return self._counting.last
 
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
@@ -322,12 +220,8 @@ class Engine:
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
-            "taken": latest_routes(self._taken, self._routed),
-            "trees": self._trees.snapshot(),
-            "came": self._came,
+            **self._counting.snapshot(),
         }
-        if indexed := self._tell_indexed():
-            meta["indexed"] = indexed
         if tuning := self._indexes.snapshot():
             meta["tuning"] = tuning
         return pack(meta, tables)
@@ -342,13 +236,12 @@ class Engine:
         fingerprint.check(meta["query"], self._parts)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
-        self._came = meta.get("came", {})
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
         self._router.prices.restore(meta.get("prices", []))
         self._rounds.least = meta.get("least round", 0)
-        self._indexed = check_latest(meta.get("indexed", {}))
+        self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
@@ -356,14 +249,7 @@ class Engine:
             self._classifier.restore(meta["classifier"])
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
-            self._accounts = {account.stream: account for account in self._policy.insight.regrets}
-            self._taken, self._routed = meta.get("taken", {}), {}
-            self._trees.restore(meta.get("trees", []))
-
-    def _tell_indexed(self) -> dict[str, Any]:
-        """Give the last counts of indexes, and the last decisions about them, for people."""
-        last = self._counters
-        return self._indexed if last is None else latest_indexing(self._indexed, last.indexes, (), last.batch)
+            self._counting.restore_learned(meta)
 
     def _after(self) -> dict[str, list[str]]:
         """List the filters that wait for others, and for which."""

@@ -104,7 +104,7 @@ def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
     """Spell out the candidates of tuples from a first one on, and keep those that pass."""
     before, (earliest, latest), times = asked.before, asked.bounds, asked.times
     own = [array for term in asked.terms for array in (term.own, term.valid)]
-    ranks, shift = (NONE, 0) if asked.ranked is None else asked.ranked
+    ranks, shift = (NONE, 0) if asked.ranked is None or before is None else asked.ranked
     _check_lengths("screen", asked.stored, *own, times, ranks, asked.alive)
     others = [array for term in asked.terms for array in (term.wanted, term.known)]
     _check_lengths("screen", len(ranges.starts), *others, before, earliest, latest)

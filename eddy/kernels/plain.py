@@ -88,9 +88,10 @@ def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
     candidates = len(at)
     for term in asked.terms:
         at, rows = _keep(at, rows, _mask_term(term, at, rows))
-    at, rows = _keep(at, rows, _mask_stood(asked, at, rows))
-    at, rows = _keep(at, rows, _mask_timely(asked, at, rows))
-    at, rows = _keep(at, rows, None if asked.alive is None else asked.alive.take(rows))
+    # Most that agree in their codes pass the rest too, so what is left is taken once.
+    living = None if asked.alive is None else asked.alive.take(rows)
+    masks = [m for m in (_mask_stood(asked, at, rows), _mask_timely(asked, at, rows), living) if m is not None]
+    at, rows = _keep(at, rows, reduce(np.logical_and, masks) if masks else None)
     return Screened(at, rows, stop, candidates)
 
 
@@ -122,16 +123,11 @@ def _mask_stood(asked: Screen, at: RowIds, rows: RowIds) -> Mask | None:
 
 
 def _mask_timely(asked: Screen, at: RowIds, rows: RowIds) -> Mask | None:
-    earliest, latest = asked.bounds
-    if asked.times is None or (earliest is None and latest is None):
+    if asked.times is None:
         return None
-    times = asked.times.take(rows)
-    mask = np.ones(len(at), np.bool_)
-    if earliest is not None:
-        mask &= times >= earliest.take(at)
-    if latest is not None:
-        mask &= times <= latest.take(at)
-    return mask
+    (earliest, latest), times = asked.bounds, asked.times.take(rows)
+    mask = np.ones(len(at), np.bool_) if earliest is None else times >= earliest.take(at)
+    return mask if latest is None else mask & (times <= latest.take(at))
 
 
 PLAIN = Kernels(name="numpy", sort_codes=sort_codes, look_up=look_up, screen=screen)

@@ -15,10 +15,14 @@ from eddy.observe.report import Report
 
 @dataclass(frozen=True)
 class FrameNote:
-    """The text that explains a frame, and its report; it has one once its rows were asked for."""
+    """The text that explains a frame, its report, and the rows that were put aside.
+
+    There is a report once the rows were asked for, and rows aside only if a predicate puts some there.
+    """
 
     text: str
     read_report: Callable[[], Report]
+    read_rejected: Callable[[], Any] | None = None
 
 
 NOTES: dict[int, FrameNote] = {}

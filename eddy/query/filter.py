@@ -47,8 +47,9 @@ class Filter:
     before the function sees rows there: see `eddy.predicates.setup`.
 
     A row for which it raises is an error of the query only if everything else lets the row pass. `on_error` says what
-    else may become of such rows: "drop" them, or "keep" them as if they had passed. A call of a function that takes
-    longer than `time_limit` is ended, and then the query fails.
+    else may become of such rows: "drop" them, or "keep" them as if they had passed, or "reject" them: then they are out
+    of the answer, and `eddy.rejected` has them. A call of a function that takes longer than `time_limit` is ended, and
+    then the query fails.
 
     `concurrency` is how many rows a function of plain values is asked about at the same time, for one that waits for
     something: in threads, or in an event loop if it is asynchronous. Each call of a micro-batch ends with it.

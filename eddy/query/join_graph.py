@@ -42,6 +42,11 @@ def probe_target(probe: str) -> str:
     return probe.removeprefix(probe_name(""))
 
 
+def is_meets(operator: str) -> bool:
+    """Tell whether an option asks whether an input has a match, by its name."""
+    return operator.startswith(meets_name(""))
+
+
 def find_option(probe: str) -> str:
     """Name the operator that may go before a probe.
 

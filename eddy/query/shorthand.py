@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from eddy import sql
 from eddy.errors import QueryError, quote, shorten, unknown_name, write_repr
+from eddy.predicates.faults import REJECT
 from eddy.query.filter import Filter
 from eddy.query.inputs import Stream
 from eddy.query.query import Query
@@ -110,6 +111,22 @@ def strip_query(query: Query, columns: Sequence[str]) -> Query:
 
 def _select(stream: str, column: str) -> str:
     return f"{stream}.{sql.backtick(column)} AS {stream}"
+
+
+def has_rejects(filters: Sequence[Filter]) -> bool:
+    """Tell whether some predicate puts rows aside."""
+    return any(f.on_error == REJECT for f in filters)
+
+
+def find_free(name: str, taken: Sequence[str]) -> str:
+    """Find a name that no column has, in any case of letters.
+
+    >>> find_free("why", ["Why", "what"]), find_free("who", ["what"])
+    ('why_1', 'who')
+    """
+    known = {fold_case(one) for one in taken}
+    numbered = (f"{name}_{number}" for number in count(1))
+    return name if fold_case(name) not in known else next(one for one in numbered if fold_case(one) not in known)
 
 
 def find_needed(filters: Sequence[Filter], columns: Sequence[str]) -> frozenset[str]:

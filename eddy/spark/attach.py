@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eddy.query import Query
@@ -30,32 +31,15 @@ def attach(  # noqa: PLR0913  what a user may say
     """Answer a query over streaming DataFrames, as one more.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
-    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
-    `cells` is how many engines share the work; the number is for the life of a checkpoint. The policy is not, nor are
-    `index` and `cache_memory`, which are as in `run_local`: a restart with others keeps the stored rows.
-    `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code; then they are no
-    part of the routing. Where streams share no key, rows are copied to several cells, fewer if `sizes` says how many
-    rows each stream has, times what a row costs in filters, and `heavy` which values of a key, as {"a.k": [0]}, many
-    rows have.
-
-    A query over one stream without a delay keeps nothing: it runs as one step without a shuffle and without a state
-    store, unless `state="store"` or `cells` asks for them, so that what was learned is in the checkpoint. A checkpoint
-    goes on as it began: one that has state needs `state="store"`.
+    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. `cells` is how many
+    engines share the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`,
+    which are as in `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the
+    eddy does, in compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how
+    many rows each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
+    {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
+    state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
     """
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    return stream.attach(
-        query,
-        frames,
-        stream.Options(
-            policy=policy,
-            index=index,
-            cache_memory=cache_memory,
-            cells=cells,
-            pushdown=pushdown,
-            seed=seed,
-            sizes=sizes,
-            heavy=heavy,
-            state=state,
-        ),
-    )
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    return stream.attach(query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state))

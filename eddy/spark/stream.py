@@ -50,12 +50,12 @@ class Options:
 
     policy: PolicyChoice
     index: IndexChoice
-    cache_memory: int | None
     cells: int | None
     pushdown: bool
     seed: int
     sizes: Mapping[str, float] | None
-    heavy: Mapping[str, Sequence[Any]] | None
+    heavy: Mapping[str, Sequence[Any]] | None = None
+    cache_memory: int | None = None
     state: str | None = None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +43,9 @@ class Packed:
     data: bytes
     size: int | None
 
-    @property
+    @cached_property
     def checksum(self) -> int:
-        """A number that changes with the data."""
+        """A number that changes with the data; it is worked out once, as the data are written once."""
         return zlib.crc32(self.data)
 
     def read(self) -> pa.RecordBatch:

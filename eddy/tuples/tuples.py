@@ -63,11 +63,15 @@ class Tuples:
         """Note more faults, of all tuples or some positions."""
         if faults is None:
             return self
-        noted = np.zeros(len(self), np.uint8) if self.faults is None else self.faults.copy()
+        noted = self.read_faults().copy()
         at: Any = slice(None) if rows is None else rows
         # One fault is enough to fail a tuple that has met several, and the larger number is as good as any.
         noted[at] = np.maximum(noted[at], faults)
         return Tuples(self.lineage, self.ids, noted)
+
+    def read_faults(self) -> FaultCodes:
+        """Give the fault of each tuple; 0 stands for none."""
+        return np.zeros(len(self), np.uint8) if self.faults is None else self.faults
 
     def _part(self, part: slice) -> Tuples:
         faults = None if self.faults is None else self.faults[part]
@@ -84,5 +88,4 @@ def merge(parts: Sequence[Tuples]) -> Tuples:
     ids = {name: np.concatenate([part.ids[name] for part in parts]) for name in parts[0].ids}
     if all(part.faults is None for part in parts):
         return Tuples(parts[0].lineage, ids)
-    faults = [np.zeros(len(part), np.uint8) if part.faults is None else part.faults for part in parts]
-    return Tuples(parts[0].lineage, ids, np.concatenate(faults))
+    return Tuples(parts[0].lineage, ids, np.concatenate([part.read_faults() for part in parts]))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.price import CANDIDATE, SORTED_ROW, SPARE_BITS
+from eddy.operators.index.structures.key_map import KeyMap
 
 FADING = 0.9
 """What a search counts for after one micro-batch, of what it counted then."""

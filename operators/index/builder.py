@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eddy.operators.index import price
-from eddy.operators.index.contracts import Index, PartRows
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part, Piece
-from eddy.operators.index.registry import INDEXES
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.contracts import Index, PartRows
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.registry import INDEXES
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, Numbers

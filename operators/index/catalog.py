@@ -12,15 +12,15 @@ import numpy as np
 from eddy.kernels.arguments import NO_BOUNDS, Narrowing
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.contracts import Index
 from eddy.operators.index.counts import IndexCounts, Served, Work
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.looks import Look, Looks, Ready
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.time_bounds import LEAST_SAVED
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings

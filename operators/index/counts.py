@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 
 Served = tuple[KeyMap | None, int]
 """A key map, or None for a look through all rows, and an access pattern that it has served."""

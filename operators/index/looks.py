@@ -11,10 +11,10 @@ from eddy.kernels.arguments import NO_BOUNDS, Lookup, Lookups, Narrowing, Places
 from eddy.kernels.choice import choose_kernels
 from eddy.kernels.narrowing import narrow
 from eddy.operators.index.builder import Builder
-from eddy.operators.index.contracts import Index
 from eddy.operators.index.counts import Served
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.parts import Part
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.time_bounds import narrow_order
 from eddy.tuples.arrays import Integers
 from eddy.tuples.request import Request

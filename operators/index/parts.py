@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from eddy.operators.index.contracts import Index
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.contracts import Index
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Reach, Segment

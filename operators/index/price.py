@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.mapped import DENSE, MOST_RUNS
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.mapped import DENSE, MOST_RUNS
 
 LOOKUP = 1.0
 RANGE = 0.5
@@ -56,7 +56,7 @@ class Prediction(NamedTuple):
 def find_bits(key_map: KeyMap, rows: int, distinct: Distinct, spare: int, fewest: int = FEWEST_BITS) -> tuple[int, ...]:
     """Find the bits of each field for so many rows.
 
-    >>> from eddy.operators.index.key_map import Field
+    >>> from eddy.operators.index.structures.key_map import Field
     >>> one = KeyMap(fields=(Field(keys=(0,), bits=16),))
     >>> find_bits(one, 10_000, lambda keys, rows: rows, 1), find_bits(one, 10_000, lambda keys, rows: 50, 1)
     ((15,), (10,))

@@ -10,10 +10,10 @@ from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served, Work
-from eddy.operators.index.key_map import KeyMap, hash_map
-from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.tuples.request import Request
 
 HASH_BITS = 16

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.workload import Workload
 
 REST = 0

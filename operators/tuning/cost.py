@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.mapped import MOST_RUNS
 from eddy.operators.index.price import CALL, CANDIDATE, LOOKUP, RANGE, SORTED_ROW
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -99,7 +99,7 @@ def tabulate(maps: Sequence[KeyMap]) -> MapTable:
 def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
     """Price each map alone, for every pattern that is searched by.
 
-    >>> from eddy.operators.index.key_map import Field
+    >>> from eddy.operators.index.structures.key_map import Field
     >>> from eddy.operators.tuning.workload import Spread
     >>> asked = Workload(arrived=10, searches={0b1: 100}, stored=1_000, keys=Spread(chances={0: 0.01}))
     >>> one = price(tabulate([KeyMap(fields=(Field(keys=(0,), bits=3),))]), asked, COSTS["paper"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 
 LEAST_CHANGE = 0.05
 """Share of the searches that must be by other patterns than before, for the maps to be chosen anew."""

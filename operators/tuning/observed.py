@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from eddy.operators.index.counts import IndexCounts, Served, Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
 from eddy.operators.tuning.workload import Workload

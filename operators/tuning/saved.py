@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eddy.operators.index.counts import Work
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.structures.key_map import Field, KeyMap
 from eddy.operators.tuning.assess.entries import read_count
 from eddy.operators.tuning.learned import MOST_IDLE, MOST_PAST, MOST_RETURNS, Learned
 from eddy.operators.tuning.observed import MOST_SERVED, Observed

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
 from eddy.operators.tuning.observed import Observed
 from eddy.operators.tuning.workload import Workload

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
-from eddy.operators.index.key_map import KeyMap
 from eddy.operators.index.price import CANDIDATE, SORTED_ROW
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.contracts import REST, Assessment, OldPart
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total

@@ -329,6 +329,8 @@ class Course:
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
         self.look = self.prospect.count_saving_rows(FIRST_LOOK, most) if saves else min(2 * self.look, LATEST_LOOK)
         self.ledger.pay_thinking("learning", self.conduct.measure(started))
+        # Where rows are cheap it is looking itself that costs: the next look waits until this one is paid for.
+        self.look = max(self.look, min(self.prospect.count_owing_rows() - self.rows, most))
 
     def _consider(self) -> None:
         """Take a sample, or begin a duel, if that may pay and can be paid for."""

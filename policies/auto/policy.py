@@ -116,7 +116,7 @@ class Auto(Policy):
 
     @property
     def is_listening(self) -> bool:
-        """Whether some stream is not idle, or others have still to ask about its rows."""
+        """Whether some stream is not idle: then what idle ones ask about its rows counts too."""
         return self._is_active
 
     def _note_questions(self, asking: Course, observation: Observation) -> None:

@@ -31,6 +31,9 @@ HOPE = 0.25
 """The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
 attribute at a time."""
 
+MUCH_OF_MOST = 0.5
+"""The part of what the most promising arm may save that another one has to promise to come before it."""
+
 UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
 """What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
 
@@ -128,6 +131,11 @@ class Prospect:
         each = ledger.account.regret * (ledger.in_order + ledger.row_calls / max(ledger.usual, 1))
         return int(min(max((self.wanted - ledger.account.left) / max(each, INSTANT), least), most))
 
+    def count_owing_rows(self) -> int:
+        """Count the rows of which the share that may be spent pays for all that was learned so far."""
+        account = self._ledger.account
+        return int(account.optional["learning"] / max(account.regret * self._ledger.in_order, INSTANT))
+
     def look(self, sample: TriedRows, rows: int) -> Found:
         """See what a sample says."""
         ledger = self._ledger
@@ -149,6 +157,7 @@ class Prospect:
         if self.found is None and not self.glanced:
             return
         ledger, in_order = self._ledger, max(self._ledger.in_order, INSTANT)
+        found: list[tuple[float, tuple[str, float, float]]] = []
         for name, tells_classes in self._tellers.items():
             if name == champion or self.waits.get(name, [0])[0] > rows:
                 continue
@@ -158,7 +167,10 @@ class Prospect:
             # What it may save until it would be tried again has to be more than what it takes.
             saved = hoped - each / ledger.usual
             if saved > LEAST_GAIN * in_order and saved * FIRST_WAIT > once:
-                yield name, hoped, each + once + self._price_turns(hoped, in_order)
+                found.append((saved, (name, hoped, each + once + self._price_turns(hoped, in_order))))
+        most = max((saved for saved, _ in found), default=0.0)
+        # The order of the arms counts among those that may save much: a duel for little keeps another one waiting.
+        yield from (one for _, one in sorted(found, key=lambda pair: pair[0] < MUCH_OF_MOST * most))
 
     def _price_turns(self, hoped: float, in_order: float) -> float:
         """What the rounds may cost that a duel in turns needs at least, if it goes as ill as is feared."""

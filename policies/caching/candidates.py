@@ -6,14 +6,17 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from eddy.contracts import Hop, Task
-from eddy.query.join_graph import cached_name, probe_target
+from eddy.query.join_graph import cached_name, is_meets, probe_target
 
 LARGEST = 4
 """Probes in a row that one cache stands in for, at most."""
 
 
 class Candidate(NamedTuple):
-    """A cache that may stand in for some probes of a route: those from place `start` on, up to `stop`."""
+    """A cache that may stand in for the probes of a route from place `start` on, up to `stop`.
+
+    Filters among them come behind it.
+    """
 
     hop: Hop
     start: int
@@ -28,7 +31,7 @@ def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], m
     """List the caches that may be placed in a route, the smallest first; `most` are looked at."""
     found: list[Candidate] = []
     for start, stop in _list_parts(route, probes):
-        name = cached_name([probe_target(hop.operator) for hop in route[start:stop]])
+        name = cached_name([probe_target(hop.operator) for hop in route[start:stop] if hop.operator in probes])
         hop = next((hop for hop in task.options(route[:start]) if hop.operator == name), None)
         if hop is not None:
             found.append(Candidate(hop, start, stop))
@@ -36,20 +39,24 @@ def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], m
 
 
 def _list_parts(route: Sequence[Hop], probes: Collection[str]) -> Iterator[tuple[int, int]]:
-    """List where two probes or more stand in a row."""
+    """List where two probes or more stand in a row, with nothing between them but filters."""
+    places = [place for place, hop in enumerate(route) if hop.operator in probes]
     for size in range(2, LARGEST + 1):
-        for start in range(len(route) - size + 1):
-            if all(hop.operator in probes for hop in route[start : start + size]):
-                yield start, start + size
+        for first, last in zip(places, places[size - 1 :], strict=False):
+            # Who asks inputs first does so for the probe behind it.
+            if not any(is_meets(hop.operator) for hop in route[first : last + 1]):
+                yield first, last + 1
 
 
-def place(route: tuple[Hop, ...], chosen: Sequence[Candidate]) -> tuple[Hop, ...]:
+def place(route: tuple[Hop, ...], chosen: Sequence[Candidate], probes: Collection[str]) -> tuple[Hop, ...]:
     """Put caches in the place of the probes that they stand in for.
 
-    >>> b, c, d = Hop("probe_b"), Hop("probe_c"), Hop("probe_d")
-    >>> [hop.operator for hop in place((b, c, d), [Candidate(Hop("cached_b_c"), 0, 2)])]
-    ['cached_b_c', 'probe_d']
+    >>> b, f, c, d = Hop("probe_b"), Hop("f"), Hop("probe_c"), Hop("probe_d")
+    >>> found = place((b, f, c, d), [Candidate(Hop("cached_b_c"), 0, 3)], ["probe_b", "probe_c", "probe_d"])
+    >>> [hop.operator for hop in found]
+    ['cached_b_c', 'f', 'probe_d']
     """
     for one in sorted(chosen, key=lambda candidate: -candidate.start):
-        route = (*route[: one.start], one.hop, *route[one.stop :])
+        filters = [hop for hop in route[one.start : one.stop] if hop.operator not in probes]
+        route = (*route[: one.start], one.hop, *filters, *route[one.stop :])
     return route

@@ -7,13 +7,13 @@ for some rounds, beside rows that go without it; the most promising is tried fir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from eddy.contracts import Hop, Prices, Statistics
 from eddy.policies.caching.candidates import Candidate, place
 from eddy.policies.caching.select import Offer, select
-from eddy.policies.caching.worth import LATEST, ROUNDS, Takings, price_probes
+from eddy.policies.caching.worth import LATEST, ROUNDS, Takings, price_filters, price_probes
 from eddy.policies.shared.merit import Costs
 
 PROFILED, TRIED, USED, UNUSED = "profiled", "tried", "used", "unused"
@@ -63,8 +63,11 @@ class Standing:
 class StreamCaches:
     """The caches in the route of one stream's rows."""
 
-    def __init__(self, *, interval: int, change: float, costs: Costs, force: Sequence[str]) -> None:
+    def __init__(
+        self, *, interval: int, change: float, costs: Costs, force: Sequence[str], probes: Collection[str]
+    ) -> None:
         self._interval, self._change, self._costs, self._force = interval, change, costs, frozenset(force)
+        self._probes = probes
         self._known: dict[Hop, Standing] = {}
         self._route: tuple[Hop, ...] = ()
         self._candidates: Sequence[Candidate] = ()
@@ -94,7 +97,7 @@ class StreamCaches:
         for one in (*forced, *([] if self._force else (*tried, *used))):
             if not any(one.overlaps(other) for other in chosen):
                 chosen.append(one)
-        return place(self._route, chosen)
+        return place(self._route, chosen, self._probes)
 
     def observe(self, hop: Hop, rows: float, seconds: float) -> None:
         """Count a step of a cache."""
@@ -112,7 +115,10 @@ class StreamCaches:
             self._begin_trial(rows, prices, statistics)
 
     def _price_probes(self, one: Candidate, rows: float, prices: Prices, statistics: Statistics) -> float:
-        return price_probes(self._route[one.start : one.stop], rows, prices, statistics, self._costs)
+        """Price what a cache saves if it takes nothing: filters among its probes have more tuples behind it."""
+        hops = self._route[one.start : one.stop]
+        price = price_probes(hops, rows, prices, statistics, self._costs)
+        return max(price - price_filters(hops, self._probes, prices, statistics, self._costs), 0.0)
 
     def _judge(self, one: Candidate, standing: Standing, prices: Prices, statistics: Statistics) -> None:
         """Use a cache, go on with it, or give it up."""
@@ -201,7 +207,7 @@ class StreamCaches:
     def _promise(self, one: Candidate, rows: float, prices: Prices, statistics: Statistics) -> float:
         """Say what a cache could save at best, for each row of the stream, if its look-ups cost what a probe costs."""
         coming = self._count_coming(one, statistics)
-        hops = self._route[one.start : one.stop]
+        hops = [hop for hop in self._route[one.start : one.stop] if hop.operator in self._probes]
         without = self._price_probes(one, rows * coming, prices, statistics)
         least = min((self._price_one(hop, rows * coming, prices) for hop in hops), default=0.0)
         return (without - least * (1 + SHARE_OF_PROBES)) * coming if without else 0.0

@@ -8,7 +8,7 @@ in which it was used, with everything in it: look-ups, misses, and what it took 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from eddy.contracts import Hop, Prices, Statistics
@@ -90,6 +90,20 @@ class Takings:
         """Go on from a snapshot."""
         self.seen, self._now, rounds = state[0], list(state[1]), state[2]
         self._rounds = deque([list(one) for one in rounds], maxlen=ROUNDS)
+
+
+def price_filters(
+    hops: Sequence[Hop], probes: Collection[str], prices: Prices, statistics: Statistics, costs: Costs
+) -> float:
+    """Price the filters among some probes for a tuple, where they come behind all of these."""
+    price, tuples = 0.0, 1.0
+    for hop in hops:
+        tuples *= statistics[hop].rate if hop.operator in probes else 1.0
+    for hop in hops:
+        if hop.operator not in probes:
+            price += tuples * (1.0 if costs == "unit" else prices[hop].row)
+            tuples *= statistics[hop].rate
+    return price
 
 
 def price_probes(hops: Sequence[Hop], rows: float, prices: Prices, statistics: Statistics, costs: Costs) -> float:

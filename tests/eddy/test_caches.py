@@ -24,7 +24,7 @@ from eddy.query import Range
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
 from tests import keyed, reference
-from tests.eddy.test_joins import answered
+from tests.eddy.test_joins import answered, found_in
 from tests.joins import Case
 from tests.policies.wild import Joining
 from tests.tries import fewer
@@ -212,3 +212,43 @@ def test_mistakes_are_told(parameters: Mapping[str, Any], said: str) -> None:
 def test_a_budget_below_nothing_is_refused() -> None:
     with pytest.raises(eddy.QueryError, match="cache_memory: expected a whole number of 0 or more"):
         pairs("fixed", memory=-1, rows=10)
+
+
+def shapes(policy: Any, *, filters: Sequence[eddy.Filter] = (), rows: int = 300) -> Run:
+    """Rows of t by two keys, one of each input of the cache; r and s share a third one."""
+    chance = np.random.default_rng(3)
+    keys = {"r": ("x", "y"), "s": ("y", "k"), "t": ("x", "k")}
+    data = {
+        name: pa.table({"ts": np.arange(rows), **{key: chance.integers(0, 6, rows) for key in own}})
+        for name, own in keys.items()
+    }
+    query = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(80), delay=0) for name in keys],
+        joins=["r.y = s.y", "r.x = t.x", "s.k = t.k"],
+        filters=list(filters),
+        select=["r.ts", "s.ts as b", "t.ts as c"],
+    )
+    return eddy.run_local(query, data, policy=policy, batch_rows=20)
+
+
+def check_forced(*, filters: Sequence[eddy.Filter] = ()) -> None:
+    """With the cache of r and s the answer is what it is without."""
+    forced, plain = (shapes(policy, filters=filters) for policy in (FORCED, "fixed"))
+    assert forced.report.caches()["hits"].sum() > 100
+    assert found_in(forced.results) == found_in(plain.results) != {}
+
+
+FORCED = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}
+
+
+def test_keys_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of them that is held goes by the cache, and the others by the probes."""
+    monkeypatch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
+    check_forced()
+
+
+@pytest.mark.parametrize("share", [2, 10])
+def test_rows_that_fail_take_no_others_with_them(share: int) -> None:
+    """Those behind them move up, also the ones that are in combinations."""
+    filters = [eddy.Filter(f"drops_{name}", on=name, where=f"{name}.ts * 7919 % {share} > 0") for name in ("r", "s")]
+    check_forced(filters=filters)

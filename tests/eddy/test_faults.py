@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.errors import RowError
-from eddy.predicates.faults import LARGEST_FAULT, PENDING, Faults
+from eddy.predicates.faults import FIRST_FAILING, LARGEST_FAULT, PENDING, Faults
 from eddy.predicates.row_errors import ask_by_halves
 from eddy.tuples.halves import MOST_SINGLE_ROWS
 from tests.eddy.test_engine import engine, pairs, query
@@ -231,9 +231,12 @@ def test_more_kinds_of_errors_than_there_are_numbers_share_the_last() -> None:
     faults = Faults()
     errors = [RowError(f"text {n}", kind=f"kind {n}") for n in range(400)]
     numbers = faults.note("f", errors, "fail")
-    assert numbers.tolist() == [min(PENDING + n, LARGEST_FAULT) for n in range(400)]
-    assert faults.text(PENDING) == "text 0"
+    assert numbers.tolist() == [min(FIRST_FAILING + n, LARGEST_FAULT) for n in range(400)]
+    assert faults.find(FIRST_FAILING).text == "text 0"
     assert len(faults.list_counts()) == 400
+    rejected = faults.note("g", errors, "reject")
+    assert rejected.tolist() == [min(PENDING + n, FIRST_FAILING - 1) for n in range(400)]
+    assert faults.find(PENDING)[:2] == ("g", "kind 0")
 
 
 def hangs(v: int) -> bool:
@@ -298,7 +301,10 @@ def test_what_is_fast_enough_is_let_alone() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"function": by_row, "on_error": "ignore"}, 'on_error: expected "fail", "drop", "keep", got \'ignore\''),
+        (
+            {"function": by_row, "on_error": "ignore"},
+            'on_error: expected "fail", "drop", "keep", "reject", got \'ignore\'',
+        ),
         (
             {"function": by_row, "time_limit": 5},
             'time_limit: expected a duration such as "5 seconds", of 1 millisecond or more, got 5',

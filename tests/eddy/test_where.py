@@ -215,3 +215,51 @@ def test_what_was_learned_stays_in_a_file(tmp_path: Path) -> None:
     nothing: Any = 3
     with pytest.raises(eddy.QueryError, match="where: remember: expected the path of a file, got 3"):
         eddy.where(table, "i > 1", remember=nothing)
+
+
+@eddy.predicate(columns=["s"], rowwise=True, on_error="reject")
+def is_large(text: str | None) -> bool:
+    return int(str(text)) > 2
+
+
+@eddy.predicate(columns=["i"], rowwise=True, on_error="reject")
+def divides(number: int | None) -> bool:
+    return 6 // int(number or 0) > 1
+
+
+@fewer(4)
+@given(ROWS, st.sampled_from([*POLICIES]))
+def test_rows_are_put_aside_if_everything_else_lets_them_pass(rows: list[Row], policy: str) -> None:
+    names = ["is_large", "divides", "sql_1"]
+    table = pa.Table.from_pylist(list(map(dict, rows)), schema=SCHEMA)
+    choice = chosen(policy, names, "rows.i")
+    found = eddy.where(table, is_large, divides, "i is null or i < 4", policy=choice)
+    large = [None if not str(row["s"]).isdigit() else int(row["s"]) > 2 for row in rows]
+    divided = [None if not row["i"] else 6 // row["i"] > 1 for row in rows]
+    said = [(a, b, row["i"] is None or row["i"] < 4) for a, b, row in zip(large, divided, rows, strict=True)]
+    assert found.to_pylist() == [row for row, answers in zip(rows, said, strict=True) if all(answers)]
+    expected = [
+        row for row, answers in zip(rows, said, strict=True) if None in answers and all(a is not False for a in answers)
+    ]
+    aside = eddy.rejected(found).to_pylist()
+    assert [{name: row[name] for name in SCHEMA.names} for row in aside] == expected
+    wrong = {"is_large": "ValueError", "divides": "ZeroDivisionError"}
+    assert all(row["rejected_because"].startswith(wrong[row["rejected_by"]]) for row in aside)
+    frame = table.to_pandas()
+    rest = eddy.rejected(eddy.where(frame, is_large, divides, "i is null or i < 4", policy=choice))
+    assert rest["rejected_by"].tolist() == [row["rejected_by"] for row in aside]
+
+
+def test_an_error_of_the_query_wins_over_a_row_that_is_put_aside() -> None:
+    table = pa.table({"i": [0], "s": ["x"]})
+    for order in (["is_large", "fails"], ["fails", "is_large"]):
+        fails = eddy.Filter("fails", on="rows", function=lambda i: 1 / i > 1, columns=["i"], rowwise=True)
+        with pytest.raises(eddy.QueryError, match="ZeroDivisionError"):
+            eddy.where(table, is_large, fails, policy={"name": "fixed", "order": order})
+
+
+def test_who_puts_nothing_aside_has_no_such_rows() -> None:
+    with pytest.raises(eddy.QueryError, match="no predicate of this frame puts rows aside"):
+        eddy.rejected(eddy.where(pd.DataFrame({"i": [1]}), "i > 1"))
+    with pytest.raises(eddy.QueryError, match=r"expected the very frame that eddy\.where gave, got another DataFrame"):
+        eddy.rejected(pd.DataFrame({"i": [1]}))

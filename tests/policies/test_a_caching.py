@@ -27,7 +27,7 @@ class World:
 
     def __init__(self, *, fan: float = 5.0, interval: int = 1_000) -> None:
         self.prices, self.statistics = Prices([hop.operator for hop in (B, C, D)]), Statistics()
-        self.caches = StreamCaches(interval=interval, change=0.2, costs="time", force=())
+        self.caches = StreamCaches(interval=interval, change=0.2, costs="time", force=(), probes=self.prices.probes)
         self.caches.follow((B, C, D), CANDIDATES)
         self.takes = {PAIR: 1e-6, OTHER: 1e-6, ALL: 1e-6}
         self.probe(fan)

@@ -87,5 +87,5 @@ def test_what_is_kept_is_bounded(name: str) -> None:
         go_on(one, rows.set_column(place, "value", pa.array(values)).combine_chunks().to_batches()[0])
         saved = one.snapshot()
         sizes.append(len(saved.meta) + len(saved.blob))
-    assert max(sizes) < 1_500_000
+    assert max(sizes) < 300_000
     assert max(sizes[20:]) <= 1.3 * max(sizes[:20])

@@ -26,7 +26,7 @@ from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
 from eddy.query.explain import describe_query
-from eddy.query.shorthand import check_distinct, find_needed, make_query, read_predicates
+from eddy.query.shorthand import check_distinct, find_free, find_needed, has_rejects, make_query, read_predicates
 from eddy.spark import workers
 from eddy.spark.frames import read_schema
 from eddy.spark.listener import listen
@@ -96,27 +96,39 @@ def where(
 def make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
     frame, observation = plan.frame, None if plan.frame.isStreaming else Observation(plan.metric)
-    verdict = _find_free("verdict", frame.columns)
+    verdict = find_free("verdict", frame.columns)
     judged = frame.select("*", _ask(plan).alias(verdict))
     reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
     answer = judged.observe(observation or plan.metric, reports).where(F.col(verdict)["passes"]).drop(verdict)
     if observation is None:
         listen(frame.sparkSession)
-    note_frame(answer, FrameNote(explain_plan(plan), lambda: wait_for_report(observation, plan.query.name)))
+    note = FrameNote(
+        explain_plan(plan),
+        lambda: wait_for_report(observation, plan.query.name),
+        (lambda: _find_rejected(plan, judged, verdict)) if has_rejects(plan.query.filters) else None,
+    )
+    note_frame(answer, note)
     return answer
+
+
+def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFrame:
+    """Give the rows that were put aside, as a frame that asks anew."""
+    named = [F.col(verdict)[name].alias(find_free(name, plan.frame.columns)) for name in task.ASIDE]
+    return judged.where(F.col(verdict)[task.ASIDE[0]].isNotNull()).select("*", *named).drop(verdict)
 
 
 def _ask(plan: WherePlan) -> Column:
     """Hand the columns that are read to the engine, for a verdict on each row."""
-    shipped, remember = _make_shipped(plan), plan.remember
+    shipped, remember, aside = _make_shipped(plan), plan.remember, has_rejects(plan.query.filters)
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns, remember))
+        yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside))
 
     judge.__name__ = plan.query.name
+    kind = ", ".join([task.VERDICT, *(f"{name} string" for name in task.ASIDE if aside)])
     # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.
     make: Any = arrow_udf
-    asked: Column = make(judge, task.VERDICT)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
+    asked: Column = make(judge, kind)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
     return asked
 
 
@@ -163,12 +175,6 @@ def explain_plan(plan: WherePlan) -> str:
     lines += [f"  evaluated by Spark, before: {text}" for text in plan.before]
     lines += [f"  columns that go to Python: {', '.join(plan.schema.names)}"]
     return "\n".join([describe_query(plan.query), *lines])
-
-
-def _find_free(name: str, taken: Sequence[str]) -> str:
-    """Find a name that no column has, in any case of letters."""
-    known = {one.lower() for one in taken}
-    return next(free for free in (f"{name}_{number}" for number in itertools.count()) if free not in known)
 
 
 def column(name: str) -> Column:

@@ -46,38 +46,34 @@ def chain(
     >>> chain(rows=600, window=100).query.inputs
     ('r', 's', 't')
     """
+    _check(streams, meets, multiplicity=multiplicity, window=window, rows=rows)
+    shares = _read_rates(rates, streams)
+    counts, held = (np.maximum((shares * size).astype(np.int64), 1).tolist() for size in (rows, window))
+    # Each key of a link has one row in the window of the stream before it; that of the third stream has several.
+    domains = [max(held[place] // (multiplicity if place == 1 else 1), 1) for place in range(streams - 1)]
+    rng, names = np.random.default_rng([seed, 22]), NAMES[:streams]
+    data = {}
+    for place, (name, count) in enumerate(zip(names, counts, strict=True)):
+        columns = {"ts": np.sort(rng.integers(0, rows, count)), "id": np.arange(count)}
+        data[name] = pa.table({**columns, **_draw_keys(rng, place, count, domains, meets)})
+    facts = {"streams": streams, "multiplicity": multiplicity, "meets": meets}
+    return Workload(name="chain", query=_query(names, window), data=data, facts=facts)
+
+
+def _check(streams: object, meets: object, **sizes: object) -> None:
     check_whole(streams, "streams", 3, where="chain", most=len(NAMES))
-    for name, number in (("multiplicity", multiplicity), ("window", window), ("rows", rows)):
-        check_whole(number, name, where="chain")
+    for name, size in sizes.items():
+        check_whole(size, name, where="chain")
     if isinstance(meets, bool) or not isinstance(meets, int | float) or not 0 <= meets <= 1:
         raise QueryError(f"chain: meets: expected a share from 0 to 1, got {meets!r}")
-    shares = _read_rates(rates, streams)
-    rng = np.random.default_rng([seed, 22])
-    counts = np.maximum((shares * rows).astype(np.int64), 1)
-    held = np.maximum((shares * window).astype(np.int64), 1)
-    names = NAMES[:streams]
-    # Each key of a link has one row in the window of the stream before it; that of the third stream has several.
-    domains = [max(int(held[place]) // (multiplicity if place == 1 else 1), 1) for place in range(streams - 1)]
-    data = {
-        name: pa.table(
-            {
-                "ts": np.sort(rng.integers(0, rows, count)),
-                "id": np.arange(count),
-                **_draw_keys(rng, place, int(count), domains, float(meets)),
-            }
-        )
-        for place, (name, count) in enumerate(zip(names, counts, strict=True))
-    }
-    return Workload(
+
+
+def _query(names: str, window: int) -> eddy.Query:
+    return eddy.Query(
         name="chain",
-        query=eddy.Query(
-            name="chain",
-            streams=[eddy.Stream(name, time="ts", window=eddy.Range(window), delay=0) for name in names],
-            joins=[f"{one}.k{n} = {other}.k{n}" for n, (one, other) in enumerate(pairwise(names))],
-            select=[f"{name}.id AS {name}" for name in names],
-        ),
-        data=data,
-        facts={"streams": streams, "multiplicity": multiplicity, "meets": meets},
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(window), delay=0) for name in names],
+        joins=[f"{one}.k{n} = {other}.k{n}" for n, (one, other) in enumerate(pairwise(names))],
+        select=[f"{name}.id AS {name}" for name in names],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.cost import COSTS
 from eddy.operators.tuning.select.divisions import divide
 from eddy.operators.tuning.select.maps import bit_address_map, fit

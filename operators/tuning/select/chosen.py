@@ -12,7 +12,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from eddy.operators.index.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, MapTable, Priced, price, tabulate, total
 from eddy.operators.tuning.select.divisions import divide
 from eddy.operators.tuning.select.maps import bit_address_map, chain_map, fit, full_bits, rank_patterns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eddy.operators.index.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.tuning.select.maps import fit, full_bits, rank_patterns
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.workload import Workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from eddy.operators.index.key_map import Field, KeyMap
+from eddy.operators.index.structures.key_map import Field, KeyMap
 from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.cost import NARROW_BITS
 from eddy.operators.tuning.settings import MOST_BITS

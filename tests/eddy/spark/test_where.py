@@ -199,3 +199,21 @@ def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], st
     asked = eddy.Query(streams=[eddy.Stream("s", **stream)], filters=[eddy.Filter("f", on="s", where="id > 1")])
     with pytest.raises(eddy.QueryError, match=said):
         eddy.attach(asked, {"s": frame}, state=state)
+
+
+@eddy.predicate(rowwise=True, on_error="reject")
+def reads(text: str) -> bool:
+    return int(text) > 2
+
+
+def test_rows_that_were_put_aside_are_a_frame_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"k": [1, 3, 4, 5, 7], "text": ["1", "three", "four", "5", "seven"]})
+    kept = eddy.where(spark.createDataFrame(rows), is_odd, reads)
+    expected = [(3, "three", "reads"), (7, "seven", "reads")]
+    assert [tuple(row) for row in eddy.rejected(kept).drop("rejected_because").collect()] == expected
+    assert kept.toArrow()["k"].to_pylist() == [5]
+    stream = eddy.where(feeds.stream(spark, tmp_path / "in", [rows]), is_odd, reads)
+    aside = feeds.answer(eddy.rejected(stream), tmp_path / "checkpoint").results
+    assert aside["k"].to_pylist() == [3, 7]
+    assert aside.column_names == ["k", "text", "rejected_by", "rejected_because"]
+    assert all(why.startswith("ValueError") for why in aside["rejected_because"].to_pylist())

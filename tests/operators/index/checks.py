@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eddy.contracts import Request
-from eddy.operators.index.contracts import Index, PartRows
-from eddy.operators.index.key_map import Field, KeyMap
-from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.structures.contracts import Index, PartRows
+from eddy.operators.index.structures.key_map import Field, KeyMap
+from eddy.operators.index.structures.registry import INDEXES
 
 Ints = npt.NDArray[np.int64]
 

@@ -12,10 +12,10 @@ import pytest
 from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.key_map import KeyMap, hash_map
 from eddy.operators.index.price import SPARE_BITS
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
 from eddy.operators.tuning.settings import IndexSettings

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eddy.operators.index import price
-from eddy.operators.index.contracts import PartRows
-from eddy.operators.index.key_map import Field, KeyMap, hash_map
-from eddy.operators.index.registry import INDEXES
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import Field, KeyMap, hash_map
+from eddy.operators.index.structures.registry import INDEXES
 from eddy.tuples.request import Request
 from tests.operators.index.checks import ASKED, CHECKS
 

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from eddy.operators.index.counts import IndexCounts
-from eddy.operators.index.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, predict, price, tabulate
 from eddy.operators.tuning.workload import Spread, Workload
 

@@ -14,7 +14,7 @@ import pytest
 from eddy.errors import CheckpointError
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import Work
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning import learned
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.learned import THINKING, Learned

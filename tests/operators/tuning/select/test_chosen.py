@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eddy.operators.index.key_map import Field, KeyMap, hash_map
+from eddy.operators.index.structures.key_map import Field, KeyMap, hash_map
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
 from eddy.operators.tuning.select.chosen import Chosen, choose_by_steps, choose_exactly
 from eddy.operators.tuning.select.registry import SELECTIONS

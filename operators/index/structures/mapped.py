@@ -20,8 +20,8 @@ from eddy.contracts import Runs
 from eddy.kernels.arguments import CodeTable, HashBits
 from eddy.kernels.choice import choose_kernels
 from eddy.kernels.plain import order_codes
-from eddy.operators.index.contracts import PartRows
-from eddy.operators.index.key_map import KeyMap
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.arrays import Hashes, Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix

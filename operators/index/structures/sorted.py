@@ -12,9 +12,9 @@ import numpy as np
 
 from eddy.contracts import Runs
 from eddy.kernels.arguments import CodeTable
-from eddy.operators.index.contracts import PartRows
-from eddy.operators.index.key_map import KeyMap
-from eddy.operators.index.ordered import sort_rows
+from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.ordered import sort_rows
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.request import Request
 from eddy.tuples.splitmix import mix

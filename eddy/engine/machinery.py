@@ -1,0 +1,67 @@
+"""What an engine is made of, besides its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from eddy.contracts import Operator, Store
+from eddy.observe.caching import CacheCount
+from eddy.observe.indexing import Indexed
+from eddy.predicates.faults import Faults
+
+
+class Indexes(Protocol):
+    """The indexes of all inputs, and who chooses them."""
+
+    def settle(self) -> Indexed:
+        """End the micro-batch, once the rows that are past have gone: choose the indexes of the next one."""
+
+    def snapshot(self) -> Mapping[str, Any]:
+        """What must survive a restart, as JSON can hold it; empty if nothing was learned."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot, over the rows of it; from an empty one, learn anew."""
+
+
+class _NoIndexes:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Indexed:
+        return Indexed()
+
+    def snapshot(self) -> Mapping[str, Any]:
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        pass
+
+
+NO_INDEXES: Indexes = _NoIndexes()
+
+
+class Caches(Protocol):
+    """What parts of a join have found, kept for who comes next."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        """End the micro-batch, once the rows that are past have gone; says what was done in it."""
+
+
+class _NoCaches:
+    """Those of a query that joins nothing."""
+
+    def settle(self) -> Sequence[CacheCount]:
+        return ()
+
+
+NO_CACHES: Caches = _NoCaches()
+
+
+class Machinery(NamedTuple):
+    """An engine's parts besides its policy."""
+
+    operators: Sequence[Operator]
+    stores: Mapping[str, Store]
+    faults: Faults
+    indexes: Indexes = NO_INDEXES
+    caches: Caches = NO_CACHES
