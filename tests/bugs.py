@@ -301,6 +301,13 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
+        name="maps are chosen by the last turn of the searches",
+        file="operators/tuning/learned.py",
+        old="weight = LONGER**-self.returns if self.mix else 1.0",
+        new="weight = 1.0",
+        tests=(INDEXING,),
+    ),
+    Bug(
         name="an idle tuner learns anew after a restart",
         file="operators/tuning/saved.py",
         old='setattr(learned, name, read_count(state["learned"][name]))',

@@ -177,6 +177,7 @@ def test_a_switch_that_makes_it_worse_is_taken_back() -> None:
     back = next(tuning for _, tuning in run.told if tuning.why == TAKEN_BACK)
     assert (back.before, back.after, back.number) == (first.after, first.before, first.number + 1)
     assert run.told[1][1].observed is not None
+    assert first.predicted is not None
     assert run.told[1][1].observed < 0 < first.predicted
     assert max(run.work[-5:]) < max(run.work[:15])
 
