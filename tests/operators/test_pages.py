@@ -15,7 +15,7 @@ from eddy.operators import pages
 from eddy.operators.pages import make_page, read_pages
 from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
-from eddy.tuples.packed import Packed
+from eddy.tuples.packed import Packed, pack_rows
 from tests.operators.test_columns import VALUES
 from tests.tries import fewer
 
@@ -195,7 +195,7 @@ def test_rows_that_cannot_be_gone_are_refused(gone: int) -> None:
 
 def test_all_rows_of_the_first_page_may_be_gone() -> None:
     """No state is written so, but one may say so."""
-    first, second, last = (pages.pack_rows(make_page([("v", pa.array(values))])) for values in ([1, 2], [3, 4], [5]))
+    first, second, last = (pack_rows(make_page([("v", pa.array(values))])) for values in ([1, 2], [3, 4], [5]))
     held, asked = pages.Pages(), list[int]()
 
     def gather(ids: Any) -> pa.RecordBatch:
