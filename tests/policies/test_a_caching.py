@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from itertools import combinations
 
@@ -207,3 +208,21 @@ def test_a_policy_that_goes_on_from_a_snapshot_uses_its_caches() -> None:
         [count.cache for count in used if count.look_ups] == [count.cache for count in filled if count.look_ups] != []
     )
     assert sum(count.filled for count in filled) > sum(count.filled for count in used)
+
+
+@pytest.mark.parametrize("name", ["cached_x", "cached_r_s", "cachedness"])
+def test_a_filter_may_be_called_like_a_cache(name: str) -> None:
+    """What the order learns of it, and where it goes, does not depend on its name."""
+
+    def count(name: str) -> list[int]:
+        query, data = make()
+        filters = [
+            eddy.Filter("few", on="t", where="t.ts % 10 > 0"),
+            eddy.Filter(name, on="t", where="t.k < 2"),
+        ]
+        asked = dataclasses.replace(query, filters=filters)
+        policy = {"name": "a_caching", "costs": "unit", "force": ["cached_s_t"]}
+        told = eddy.run_local(asked, data, policy=policy, batch_rows=200, clock=steady_clock()).report
+        return [int(calls) for calls in told.batches()["routing_calls"]]
+
+    assert count(name) == count("another")
