@@ -287,6 +287,20 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
+        name="what is missed for want of a map is not looked at",
+        file="operators/index/serving.py",
+        old="if pattern and self.admission.leaves_out(own):",
+        new="if False:",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a map is kept for searches that are no more",
+        file="operators/index/admission.py",
+        old="self.weight = 0.0 if is_past else self.weight * FADING",
+        new="self.weight *= FADING",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
         name="an idle tuner learns anew after a restart",
         file="operators/tuning/saved.py",
         old='setattr(learned, name, read_count(state["learned"][name]))',

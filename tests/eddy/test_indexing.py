@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
-from eddy.operators import matching
+from eddy.operators import matching, stem
 from eddy.operators.index import admission
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
@@ -334,6 +335,50 @@ def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monk
         again.restore(kept)
         assert unpack(again.snapshot())[0].get("tuning") == unpack(kept)[0].get("tuning")
         assert tell(again, part)[0] == tell(whole, part)[0]
+
+
+GRAPH = eddy.Query(
+    streams=[eddy.Stream(name, time="ts", window=eddy.Range(500), delay=0) for name in "abcd"],
+    joins=[f"{a}.{a}{b} = {b}.{a}{b}" for a, b in itertools.combinations("abcd", 2)],
+    select=[f"{name}.ts as {name}" for name in "abcd"],
+)
+BEFORE = {"ab": 10, "ac": 10_000, "ad": 10, "bc": 10_000, "bd": 10, "cd": 10}
+AFTER = {**BEFORE, "ac": 10, "bc": 10}
+"""Values of each key. From the change on, most tuples of c find rows of a, and go on to b, by two keys of b."""
+
+
+def graph_batches(phases: list[dict[str, int]], each: int) -> list[dict[str, pa.RecordBatch]]:
+    """So many micro-batches of 100 rows of each phase."""
+    chance, parts = np.random.default_rng(3), []
+    for number, values in enumerate(value for value in phases for _ in range(each)):
+        ts = np.arange(100 * number, 100 * number + 100)
+        keys = {name: [key for key in values if name in key] for name in "abcd"}
+        parts.append(
+            {
+                name: pa.record_batch({"ts": ts, **{key: chance.integers(0, values[key], 100) for key in own}})
+                for name, own in keys.items()
+            }
+        )
+    return parts
+
+
+def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted what the map that served it finds in vain, whatever was predicted when it was rare."""
+    # Room for two maps of `b` out of three.
+    monkeypatch.setattr(stem, "SPARE", 8)
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    parts = graph_batches([BEFORE, AFTER], 12)
+    schemas = {name: part.schema for name, part in parts[0].items()}
+    order = {"name": "fixed", "order": [f"probe_{name}" for name in "abcd"]}
+    running = wiring.engine(GRAPH, schemas, order, tables={}, clock=float, seed=0)
+    candidates = []
+    for part in parts:
+        for _ in running.run(part):
+            pass
+        own = [count for count in running.read_counters().indexes if count.input == "b"]
+        candidates.append(sum(count.candidates for count in own) / sum(count.matches for count in own))
+    # Searched by one of the two keys it is 4 in the second micro-batch after the change, and 6 in the sixth.
+    assert all(few < 2.1 for few in (*candidates[:12], *candidates[13:]))
 
 
 def test_a_run_explains_its_indexes() -> None:
