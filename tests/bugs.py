@@ -1558,6 +1558,13 @@ BUGS = (
         tests=(CACHES,),
     ),
     Bug(
+        name="a filter that is called like a cache is taken for one",
+        file="policies/a_caching.py",
+        old="observation.hops[0].operator not in self._caches:",
+        new="not is_cached(observation.hops[0].operator):",
+        tests=("tests/policies/test_a_caching.py", "-k", "called_like"),
+    ),
+    Bug(
         name="a tuple that a cache refuses is lost",
         file="eddy/routing/router.py",
         old="                if left is not None:\n",

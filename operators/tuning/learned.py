@@ -97,8 +97,8 @@ class Learned:
         self.maps = after
         self.number += 1
 
-    def is_worth_a_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
-        """Tell whether the searches or the rows are others than those by which the maps were chosen."""
+    def begin_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
+        """Begin a look if the searches or the rows are others than those by which maps were chosen; says whether."""
         whole = sum(searches.values())
         shares = {pattern: times / whole for pattern, times in searches.items()}
         known = self.shares

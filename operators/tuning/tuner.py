@@ -173,9 +173,7 @@ class Tuner:
         if (
             searches
             and parts
-            and self.learned.is_worth_a_look(
-                searches, sum(part.rows for part in parts), is_tried=self.trial is not None
-            )
+            and self.learned.begin_look(searches, sum(part.rows for part in parts), is_tried=self.trial is not None)
         ):
             self._choose(why, searches, parts)
         self.observed = Observed()

@@ -241,8 +241,8 @@ def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes(
     for run in others:
         assert run.report.routes().equals(first.report.routes())
         assert in_order(run.results).equals(in_order(first.results))
-        learned = [one.report.operators()[["rows_in", "rows_out", "evaluated"]] for one in (run, first)]
-        assert learned[0].equals(learned[1])
+        counted = [one.report.operators()[["rows_in", "rows_out", "evaluated"]] for one in (run, first)]
+        assert counted[0].equals(counted[1])
 
 
 def test_the_same_run_has_the_same_indexes_and_tells_of_each_switch() -> None:

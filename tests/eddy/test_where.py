@@ -259,7 +259,7 @@ def test_an_error_of_the_query_wins_over_a_row_that_is_put_aside() -> None:
 
 
 def test_who_puts_nothing_aside_has_no_such_rows() -> None:
-    with pytest.raises(eddy.QueryError, match="no predicate of this frame puts rows aside"):
+    with pytest.raises(eddy.QueryError, match="nobody keeps the rows of this frame that are put aside"):
         eddy.rejected(eddy.where(pd.DataFrame({"i": [1]}), "i > 1"))
     with pytest.raises(eddy.QueryError, match=r"expected the very frame that eddy\.where gave, got another DataFrame"):
         eddy.rejected(pd.DataFrame({"i": [1]}))
