@@ -273,4 +273,10 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
 def _parse_column(name: str) -> Column:
     """Parse `name`, `stream.name`, or stream.`na.me` with a dot."""
     stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
-    return Column(stream if dot else None, (column if dot else name).strip("`"))
+    return Column(stream if dot else None, _unquote(column if dot else name))
+
+
+def _unquote(name: str) -> str:
+    """Read a name with or without backticks; inside of them two stand for one."""
+    is_quoted = len(name) > 1 and name.startswith("`") and name.endswith("`")
+    return name[1:-1].replace("``", "`") if is_quoted else name

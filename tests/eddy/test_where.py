@@ -132,6 +132,16 @@ def test_names_with_dots_and_words_of_sql() -> None:
     assert eddy.where(frame, (lambda x: x > 1, "a.b"), lambda order: order > 3, "`a.b` < 3")["order"].tolist() == [4]
 
 
+@pytest.mark.parametrize("name", ["a`b", "`", "``", "`a", "a`", "`a`", "a.`b`"])
+def test_names_with_backticks(name: str) -> None:
+    frame = pd.DataFrame({name: [1, 2], "i": [3, 4]})
+    quoted = "`" + name.replace("`", "``") + "`"
+    for asked in ((lambda x: x > 1, name), eddy.Filter("f", on="rows", where=f"{quoted} > 1")):
+        assert eddy.where(frame, asked)["i"].tolist() == [4]
+    by_text = eddy.Filter("f", on="rows", function=lambda x: x > 1, columns=[f"rows.{quoted}"])
+    assert eddy.where(frame, by_text)["i"].tolist() == [4]
+
+
 def test_a_pandas_udf_and_a_partial_keep_their_names() -> None:
     def above(i: pd.Series) -> pd.Series:
         return i > 0
@@ -180,6 +190,9 @@ def test_frames_that_are_none() -> None:
         eddy.where(pd.DataFrame({"o": [object(), datetime.date(2026, 1, 1)]}), lambda o: o.notna())
     with pytest.raises(eddy.QueryError, match='column "i" stands twice in the frame'):
         eddy.where(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["i", "i"]), "i > 1")
+    for frame in (pd.DataFrame({7: [1]}), pd.DataFrame(), pa.table({"i": [1], "j": [2]}).select([])):
+        with pytest.raises(eddy.QueryError, match="where: expected a frame with a column whose name is a text"):
+            eddy.where(frame, "1 = 1")
     with pytest.raises(eddy.QueryError, match="report_of: expected a streaming query, or the very frame"):
         eddy.report_of(pd.DataFrame({"i": [1]}))
 
