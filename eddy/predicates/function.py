@@ -273,4 +273,6 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
 def _parse_column(name: str) -> Column:
     """Parse `name`, `stream.name`, or stream.`na.me` with a dot."""
     stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
-    return Column(stream if dot else None, (column if dot else name).strip("`"))
+    found = column if dot else name
+    quoted = len(found) > 1 and found[0] == found[-1] == "`"
+    return Column(stream if dot else None, found[1:-1].replace("``", "`") if quoted else found)
