@@ -162,6 +162,17 @@ def check_whole(value: Any, name: str, least: int = 1, *, where: str = "", most:
     return int(value)
 
 
+def check_flag(value: object, name: str, *, where: str) -> None:
+    """Check a value that is true or false: the text "no" would count as true.
+
+    >>> check_flag("no", "cross", where="query")
+    Traceback (most recent call last):
+    eddy.errors.QueryError: query: cross: expected True or False, got 'no'
+    """
+    if not isinstance(value, bool):
+        raise QueryError(f"{where}: {name}: expected True or False, got {write_repr(value)}")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:
     """Build the error for a name that nothing has.
 

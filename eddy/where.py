@@ -99,7 +99,7 @@ def where(
 
 
 def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) -> Any:
-    if any(base.__module__.startswith(SPARK) for base in type(frame).__mro__):
+    if any(base.__module__.startswith(SPARK) and base.__name__ == "DataFrame" for base in type(frame).__mro__):
         from eddy.spark.stateless import frames  # noqa: PLC0415  so that there need be no Spark
 
         return frames.where(frame, predicates, **asdict(options))
@@ -145,9 +145,11 @@ def _check_path(path: object) -> str | None:
     """Check where to remember what was learned; workers may be in another folder than this process."""
     if path is None:
         return None
-    if not isinstance(path, str | os.PathLike) or not str(path):
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    # An address such as "hdfs://a/b" would be taken for a folder of this machine.
+    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
         raise QueryError(f"where: remember: expected the path of a file, got {write_repr(path)}")
-    return os.path.abspath(path)
+    return os.path.abspath(text)
 
 
 class Columns(Protocol):

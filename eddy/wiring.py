@@ -282,8 +282,17 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
 
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     """Build a policy from what a user chose."""
-    if isinstance(choice, type) or (callable(choice) and not isinstance(choice, str)):
+    if callable(choice):
         return _check_contract(choice(setting), policy_name(choice))
+    parameters = check_policy(choice)
+    name, told = parameters["name"], {key: value for key, value in parameters.items() if key != "name"}
+    return _check_contract(_policy(name)(setting, **told), name)
+
+
+def check_policy(choice: PolicyChoice) -> Mapping[str, Any]:
+    """Check what a user chose by name, and give it with its parameters; a class has none."""
+    if callable(choice):
+        return {}
     parameters = {"name": choice} if isinstance(choice, str) else choice
     if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
         raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, or a class, got {choice!r}')
@@ -295,10 +304,7 @@ def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     missing = [p for p, default in known.items() if default is inspect.Parameter.empty and p not in parameters]
     if missing:
         raise QueryError(f'policy "{name}": expected the parameter {quote(missing)}, got none; add it')
-    made = _policy(name)(
-        setting, **{parameter: value for parameter, value in parameters.items() if parameter != "name"}
-    )
-    return _check_contract(made, name)
+    return parameters
 
 
 def _offer(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -216,7 +216,9 @@ def read_report(run: Reported | Report, where: str) -> Report:
     """Give the report of a run, or of itself."""
     report = getattr(run, "report", run)
     if not isinstance(report, Report):
-        expected = "a Query(...), a run or a Report" if where == "explain" else "a run or a Report"
+        expected = "a run or a Report"
+        if where == "explain":
+            expected = "a Query(...), a run, a Report, or the very frame that eddy.where gave"
         raise QueryError(f"{where}: expected {expected}, got {type(run).__name__}")
     return report
 

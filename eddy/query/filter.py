@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, check_whole, quote, unknown_name, write_repr
+from eddy.errors import QueryError, check_flag, check_whole, quote, unknown_name, write_repr
 from eddy.predicates.concurrent_calls import ASYNC_AT_ONCE, is_async
 from eddy.predicates.faults import FAILS, ON_ERROR
 from eddy.predicates.function import Function
@@ -79,6 +79,7 @@ class Filter:
 
     def __post_init__(self) -> None:
         where = check_name("filter", self.name)
+        check_flag(self.rowwise, "rowwise", where=where)
         fill(self, "on", texts(self.on, f"{where}: on"))
         fill(self, "after", None if self.after is None else texts(self.after, f"{where}: after"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eddy import sql
-from eddy.errors import LONGEST_NAME, QueryError, check_whole, quote, shorten, unknown_name
+from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
 from eddy.query.filter import Filter, check_after, write_after
@@ -62,6 +62,8 @@ class Query:
 
     def __post_init__(self) -> None:
         check_name("query", self.name)
+        for flag in ("cross", "show_values", "case_sensitive"):
+            check_flag(getattr(self, flag), flag, where="query")
         for kind, member in (("streams", Stream), ("tables", Table), ("filters", Filter)):
             fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
         if not self.streams:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError, check_whole
+from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
@@ -153,6 +153,10 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
         raise QueryError(f"attach: expected a Query(...), got {query!r}")
     if not isinstance(given, Mapping):
         raise QueryError(f'attach: expected frames as {{"stream": DataFrame, ...}}, got {type(given).__name__}')
+    for name, told, example in (("sizes", options.sizes, '{"a": 1000}'), ("heavy", options.heavy, '{"a.k": [0]}')):
+        if told is not None and not isinstance(told, Mapping):
+            raise QueryError(f"attach: {name}: expected a dict such as {example}, got {write_repr(told)}")
+    check_flag(options.pushdown, "pushdown", where="attach")
     check_whole(options.seed, "seed", 0, where="attach")
     check_index(options.index, query)
     check_memory(options.cache_memory)

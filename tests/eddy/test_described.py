@@ -90,6 +90,7 @@ def test_what_is_missing_is_said(streams: list[eddy.Stream], told: list[str]) ->
 
 def test_only_queries_and_runs_are_explained() -> None:
     wrong: Any = {"a": 1}
-    with pytest.raises(eddy.QueryError, match=r"explain: expected a Query\(...\), a run or a Report, got dict"):
+    said = r"explain: expected a Query\(...\), a run, a Report, or the very frame that eddy.where gave, got dict"
+    with pytest.raises(eddy.QueryError, match=said):
         eddy.explain(wrong)
     assert eddy.explain(eddy.Report([])).startswith("0 micro-batches, 0 rows")

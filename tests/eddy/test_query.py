@@ -89,7 +89,10 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Rows(wrong(1.5)), "got 1.5"),
         (lambda: eddy.Filter("f", on="a"), 'filter "f": expected either where or function, got neither'),
         (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
-        (lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]), "columns, rowwise and setup go with function"),
+        (
+            lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]),
+            "columns, rowwise, setup and concurrency go with function",
+        ),
         (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),
         (lambda: eddy.Filter("f", on="a", where="v >"), r'filter "f": (.|\n)*v >(.|\n)*\^'),
@@ -103,6 +106,12 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Query(streams=[]), "expected at least one stream, got none"),
         (lambda: eddy.Query(streams=wrong("a")), r"query: streams: expected a list of Stream\(...\), got 'a'"),
         (lambda: eddy.Query(streams=wrong(["a"])), r"expected Stream\(...\), got 'a'"),
+        (lambda: query(cross=wrong("no")), "query: cross: expected True or False, got 'no'"),
+        (lambda: query(show_values=wrong("no")), "query: show_values: expected True or False, got 'no'"),
+        (
+            lambda: eddy.Filter("f", on="a", function=len, rowwise=wrong("no")),
+            "rowwise: expected True or False, got 'no'",
+        ),
         (lambda: query(streams=[A, A]), 'stream or table "a" stands twice'),
         (lambda: query(tables=[eddy.Table("a")]), 'stream or table "a" stands twice'),
         (

@@ -276,3 +276,40 @@ def test_who_puts_nothing_aside_has_no_such_rows() -> None:
         eddy.rejected(eddy.where(pd.DataFrame({"i": [1]}), "i > 1"))
     with pytest.raises(eddy.QueryError, match=r"expected the very frame that eddy\.where gave, got another DataFrame"):
         eddy.rejected(pd.DataFrame({"i": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda: eddy.where(pd.DataFrame([[1, 2]]), "a > 1"),
+            "a frame with a column that is called by a text, got none",
+        ),
+        (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a frame with a column that is called by a text, got none"),
+        (lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="a\0b"), "expected the path of a file, got 'a"),
+        (
+            lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="hdfs://a/b"),
+            "expected the path of a file, got 'hdfs:",
+        ),
+    ],
+)
+def test_frames_and_files_that_nothing_can_be_read_from(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(eddy.QueryError, match=said):
+        make()
+
+
+@pytest.mark.parametrize("name", ["a`b", "`a", "a`", "``", "a.b"])
+def test_columns_have_any_name(name: str) -> None:
+    frame = pd.DataFrame({name: [1, 2], "i": [3, 4]})
+    assert eddy.where(frame, (lambda given: given > 1, name))["i"].tolist() == [4]
+    noted = eddy.predicate(columns=name)(lambda given: given > 1)
+    assert eddy.where(frame, noted)["i"].tolist() == [4]
+
+
+def test_a_decorator_says_what_it_cannot_be_put_on() -> None:
+    decorate: Any = eddy.predicate
+    with pytest.raises(eddy.QueryError, match=r"predicate: expected keys, as in @eddy.predicate\(on_error=\"drop\"\)"):
+        decorate(is_odd)
+    for wrong in ("i > 1", len):
+        with pytest.raises(eddy.QueryError, match="predicate: expected a function that was made by def or lambda"):
+            decorate(on_error="drop")(wrong)

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.functions import arrow_udf
 
 from eddy.observe.frame_notes import FrameNote, note_frame
+from eddy.observe.report import Report
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
 from eddy.query.explain import describe_query
@@ -35,7 +36,7 @@ from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.sql.values.name_case import fold_case
-from eddy.wiring import PolicyChoice, list_read_columns
+from eddy.wiring import PolicyChoice, check_policy, list_read_columns
 
 NUMBERS = itertools.count(1)
 """Numbers of the steps that this process has made: Spark takes no two observed metrics of one name in a plan."""
@@ -72,7 +73,11 @@ def where(
     frame = given
     for one in before:
         frame = frame.where(one)
+    spelled = [one if isinstance(one, str) else str(one) for one in before]
     if not asked:
+        check_policy(policy)
+        lines = [f'query "{name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
+        note_frame(frame, FrameNote("\n".join(lines), lambda: Report([])))
         return frame
     case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
     stream, filters = read_predicates(asked, frame.columns, case_sensitive=case_sensitive)
@@ -81,7 +86,7 @@ def where(
     schema = _read_schema(frame, query, own)
     plan = WherePlan(
         frame=frame,
-        before=[one if isinstance(one, str) else str(one) for one in before],
+        before=spelled,
         query=query,
         schema=list_read_columns(query, {stream: schema}, policy, time.thread_time)[stream],
         policy=policy,

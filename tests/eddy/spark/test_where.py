@@ -132,6 +132,13 @@ def test_the_watermark_of_a_stream_goes_through(spark: SparkSession, tmp_path: P
     assert sum(answer.results["count"].to_pylist()) >= 3
 
 
+def test_texts_alone_are_explained_and_have_an_empty_report(spark: SparkSession) -> None:
+    frame = eddy.where(spark.range(10), "id > 7")
+    assert frame.count() == 2
+    assert "evaluated by Spark: id > 7" in eddy.explain(frame)
+    assert eddy.report_of(frame).operators().empty
+
+
 def test_what_is_wrong_is_one_error(spark: SparkSession) -> None:
     frame = spark.range(10).select("id", "id")
     with pytest.raises(eddy.QueryError, match='column "id" stands twice in the frame'):
@@ -144,6 +151,11 @@ def test_what_is_wrong_is_one_error(spark: SparkSession) -> None:
     gaps = spark.sql("select make_interval(1) as gap")
     with pytest.raises(eddy.QueryError, match='column "gap": Spark cannot hand values of type interval to Python'):
         eddy.where(gaps, lambda gap: gap.notna())
+    with pytest.raises(eddy.QueryError, match='unknown policy "contend"; did you mean "content"'):
+        eddy.where(spark.range(10), "id > 1", policy="contend")
+    grouped: Any = spark.range(10).groupBy("id")
+    with pytest.raises(eddy.QueryError, match=r"expected a DataFrame of pandas or Spark.*got GroupedData"):
+        eddy.where(grouped, "id > 1")
     wrong = eddy.where(spark.range(10), (lambda x: True, "id"))
     with pytest.raises(Exception, match=r'filter "function_1".*expected one boolean for each of 5 rows, got bool'):
         wrong.collect()
@@ -199,6 +211,19 @@ def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], st
     asked = eddy.Query(streams=[eddy.Stream("s", **stream)], filters=[eddy.Filter("f", on="s", where="id > 1")])
     with pytest.raises(eddy.QueryError, match=said):
         eddy.attach(asked, {"s": frame}, state=state)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"heavy": ["a.k"]}, r"attach: heavy: expected a dict such as .*, got \['a.k'\]"),
+        ({"sizes": 3}, "attach: sizes: expected a dict such as .*, got 3"),
+        ({"pushdown": "no"}, "attach: pushdown: expected True or False, got 'no'"),
+    ],
+)
+def test_options_of_another_type(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(eddy.QueryError, match=said):
+        eddy.attach(eddy.Query(streams=[eddy.Stream("a")]), {}, **options)
 
 
 @eddy.predicate(rowwise=True, on_error="reject")
