@@ -134,8 +134,8 @@ def rejected(frame: Frame) -> Frame:
         )
     if note.read_rejected is None:
         raise QueryError(
-            'rejected: no predicate of this frame puts rows aside; give one on_error="reject", with @eddy.predicate or '
-            "as a Filter"
+            "rejected: nobody keeps the rows of this frame that are put aside: attach only counts them, and eddy.where "
+            'keeps them where a predicate has on_error="reject", with @eddy.predicate or as a Filter'
         )
     found: Frame = note.read_rejected()
     return found

@@ -161,7 +161,7 @@ def _write_note(name: str, catalog: Catalog, why: str, after: tuple[str, ...] | 
         why=why,
         before=maps,
         after=maps if after is None else after,
-        predicted=0.0,
+        predicted=None,
         observed=None,
         migrated=0,
         patterns=0,

@@ -75,8 +75,8 @@ class Pages:
         if not 0 <= gone <= sum(counts[:1]):
             raise ValueError(f"expected up to {sum(counts[:1])} rows to be gone from the first page, got {gone}")
         start = 0
-        for one, rows in zip(packed, counts, strict=True):
-            left = rows if start else rows - gone
+        for number, (one, rows) in enumerate(zip(packed, counts, strict=True)):
+            left = rows if number else rows - gone
             self._pages.append(Page(start=start, stop=start + left, packed=one, gone=rows - left))
             start += left
         # Nobody knows whether the last one was full, or could take what comes.

@@ -80,6 +80,8 @@ class ACaching(Policy):
         check_share(change, "change", where=where)
         check_share(without, "without", where=where)
         check_costs(costs, where=where)
+        # By name alone a filter might be taken for one of them.
+        self._caches = frozenset(name for name in setting.options if is_cached(name))
         check_force(force, setting.options)
         self._order = setting.make(order, {"costs": costs})
         self.features = self._order.features
@@ -145,7 +147,7 @@ class ACaching(Policy):
 
     def observe(self, observation: Observation) -> None:
         """Count what caches take, and tell the order about everything else."""
-        if observation.is_profile or not is_cached(observation.hops[0].operator):
+        if observation.is_profile or observation.hops[0].operator not in self._caches:
             if self._order.is_listening:
                 self._order.observe(observation)
             return

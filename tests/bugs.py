@@ -287,6 +287,27 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
+        name="what is missed for want of a map is not looked at",
+        file="operators/index/serving.py",
+        old="if pattern and self.admission.leaves_out(own):",
+        new="if False:",
+        tests=(INDEXING,),
+    ),
+    Bug(
+        name="a map is kept for searches that are no more",
+        file="operators/index/admission.py",
+        old="self.weight = 0.0 if is_past else self.weight * FADING",
+        new="self.weight *= FADING",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="maps are chosen by the last turn of the searches",
+        file="operators/tuning/learned.py",
+        old="weight = LONGER**-self.returns if self.mix else 1.0",
+        new="weight = 1.0",
+        tests=(INDEXING,),
+    ),
+    Bug(
         name="an idle tuner learns anew after a restart",
         file="operators/tuning/saved.py",
         old='setattr(learned, name, read_count(state["learned"][name]))',
@@ -1535,6 +1556,13 @@ BUGS = (
         old="            self.store.move(name, gone, keep)\n",
         new="",
         tests=(CACHES,),
+    ),
+    Bug(
+        name="a filter that is called like a cache is taken for one",
+        file="policies/a_caching.py",
+        old="observation.hops[0].operator not in self._caches:",
+        new="not is_cached(observation.hops[0].operator):",
+        tests=("tests/policies/test_a_caching.py", "-k", "called_like"),
     ),
     Bug(
         name="a tuple that a cache refuses is lost",

@@ -31,7 +31,7 @@ def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, S
                 engine.restore(saved)
                 break
         except CheckpointError as error:
-            warn(f"where: what was learned cannot be read from {file}, and is learned anew: {read_message(error)}")
+            warn(f"what was learned cannot be read from {file}, and is learned anew: {read_message(error)}")
             # A half of it may have been taken.
             engine = make()
             own.remove(file)
@@ -45,11 +45,13 @@ def write_file(file: Path, snapshot: Snapshot) -> None:
     body = b"".join((MARK, *numbers, meta, snapshot.blob))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as new:
-            new.write(body)
-        os.replace(new.name, file)
+        # Whatever fails, the folder goes with all that is in it.
+        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+            new = Path(folder) / file.name
+            new.write_bytes(body)
+            os.replace(new, file)
     except OSError as error:
-        warn(f"where: what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+        warn(f"what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
 
 
 def read_file(file: Path) -> Snapshot | None:

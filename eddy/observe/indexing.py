@@ -64,7 +64,8 @@ class Tuning:
 
     `number` counts the decisions about it: one that is told again has the same, and what is known of it by then. `why`
     names the schedule that asked for it, or says that an earlier one is taken back. `predicted` and `observed`
-    are shares of the work that it was to save, and has saved; `observed` is None as long as that is not known.
+    are shares of the work that it was to save, and has saved: `predicted` is None where there was no choice, since the
+    kind of indexes was asked for or it is only a note, and `observed` as long as it is not known.
     `migrated` counts the rows put in order again, `patterns` those that were tracked.
     """
 
@@ -72,7 +73,7 @@ class Tuning:
     why: str
     before: tuple[str, ...]
     after: tuple[str, ...]
-    predicted: float
+    predicted: float | None
     observed: float | None
     migrated: int
     patterns: int
@@ -240,8 +241,8 @@ def list_tunings(tunings: Sequence[tuple[int, Tuning]]) -> Iterator[str]:
         return
     rows = [["micro-batch", "input", "why", "to save", "has saved", "found by, from then on"]]
     for batch, t in sorted(tunings, key=lambda told: told[0])[-MOST_LINES:]:
-        saved = "" if t.observed is None else f"{t.observed:.0%}"
+        to_save, saved = ("" if share is None else f"{share:.0%}" for share in (t.predicted, t.observed))
         after = clip("; ".join(t.after), 2 * WIDEST)
-        rows.append([f"{batch}", t.input, clip(t.why, WIDEST), f"{t.predicted:.0%}", saved, after])
+        rows.append([f"{batch}", t.input, clip(t.why, WIDEST), to_save, saved, after])
     last = f", the last {MOST_LINES} of {len(tunings)}" if len(tunings) > MOST_LINES else ""
     yield from ("", f"decisions about indexes{last}", *align_columns(rows, "><<>><"))

@@ -227,8 +227,9 @@ class Report:
 
         `why` is the schedule that asked for it, or what was wrong with an earlier one that is taken back. `before` and
         `after` are the key maps in words. `predicted` and `observed` are the shares of the work that it was to save,
-        and has saved as far as is known; `migrated` is how many stored rows were put in order again, and `patterns` how
-        many sets of columns were being counted.
+        and has saved as far as is known. Both are empty for the first choice of a kind that was asked for, as `bits`,
+        which is made whatever it saves, and for notes that change nothing. `migrated` is how many stored rows were put
+        in order again, and `patterns` how many sets of columns were being counted.
         """
         rows = [
             {"batch": batch, **asdict(t), "before": "; ".join(t.before), "after": "; ".join(t.after)}

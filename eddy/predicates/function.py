@@ -273,6 +273,10 @@ def _check_call(function: Callable[..., Any], names: Sequence[str], where: str, 
 def _parse_column(name: str) -> Column:
     """Parse `name`, `stream.name`, or stream.`na.me` with a dot."""
     stream, dot, column = name.partition(".") if not name.startswith("`") else ("", "", name)
-    found = column if dot else name
-    quoted = len(found) > 1 and found[0] == found[-1] == "`"
-    return Column(stream if dot else None, found[1:-1].replace("``", "`") if quoted else found)
+    return Column(stream if dot else None, _unquote(column if dot else name))
+
+
+def _unquote(name: str) -> str:
+    """Read a name with or without backticks; inside of them two stand for one."""
+    is_quoted = len(name) > 1 and name.startswith("`") and name.endswith("`")
+    return name[1:-1].replace("``", "`") if is_quoted else name

@@ -30,7 +30,7 @@ def is_cached(operator: str) -> bool:
     >>> is_cached(cached_name("bc"))
     True
     """
-    return operator.startswith(cached_name([]))
+    return operator.startswith(cached_name([""]))
 
 
 def probe_target(probe: str) -> str:

@@ -112,7 +112,9 @@ def make_query(stream: str, filters: Sequence[Filter], columns: Sequence[str], n
     What it selects is of no use, since rows are picked by their places: one column that it reads in any case.
     """
     if not columns:
-        raise QueryError("where: expected a frame with a column that is called by a text, got none")
+        raise QueryError(
+            "where: expected a frame with a column whose name is a text that stands once, got none; rename the columns"
+        )
     read = [column.name for f in filters for column in f.predicate.columns]
     found = next((own for own in columns if read and fold_case(own) == fold_case(read[0])), None) or columns[0]
     return Query(name=name, streams=[Stream(stream)], filters=filters, select=[_select(stream, found)], **more)

@@ -121,8 +121,9 @@ class Cache:
         # Other keys with the hash of one that is missing cannot be held beside it, and go without.
         odd = mask_odd([code.take(missing) for code in codes], first.take(inverse))
         order = np.argsort(first, kind="stable")
-        filled = self._fill([code.take(missing.take(first.take(order))) for code in codes])
-        self._keep_filled([code.take(missing.take(first.take(order))) for code in codes], filled, now)
+        wanted = [code.take(missing.take(first.take(order))) for code in codes]
+        filled = self._fill(wanted)
+        self._keep_filled(wanted, filled, now)
         # For each that is missing, its place among the keys that were to be filled:
         #
         #     missing codes 7 3 7 9   ->   wanted 7 3 9, places 0 1 0 2;  filled 2   ->   9 waits, from place 3 on

@@ -28,6 +28,9 @@ MOST_PARTS = 6
 TABLE = 4
 """Numbers for each key that a table of places may have: a look into it takes a third of a search, and eight bytes."""
 
+KEY_BYTES = 33
+"""Bytes of a key besides its codes and combinations: a hash, a stamp, a start, a count, and whether it is held."""
+
 GONE = -1
 """Stands for a row that has left from among others: no row has a number below 0."""
 
@@ -112,8 +115,8 @@ class Part:
         self.verdicts = [verdicts.take(places) for verdicts in self.verdicts]
 
 
-class Lookup(NamedTuple):
-    """What some keys have: which of them are held, which never can be beside others, and their combinations."""
+class KnownKeys(NamedTuple):
+    """What is known of some keys: which of them are held, which never can be beside others, and their combinations."""
 
     held: Mask
     refused: Mask
@@ -147,7 +150,7 @@ class CacheStore:
         """Let go of everything."""
         self.parts = []
 
-    def look_up(self, codes: Sequence[KeyCodes], hashes: Integers, now: int) -> Lookup:
+    def look_up(self, codes: Sequence[KeyCodes], hashes: Integers, now: int) -> KnownKeys:
         """Find keys, and note that they were used; `codes` has an array for each side, `hashes` is of all of them."""
         held, refused = np.zeros(len(hashes), np.bool_), np.zeros(len(hashes), np.bool_)
         starts = np.zeros((len(hashes), max(len(self.parts), 1)), np.int64)
@@ -173,7 +176,7 @@ class CacheStore:
             begun += part.many
         everything = Lots()
         everything.add(None, 0, begun)
-        return Lookup(held, refused, Ranges(starts, counts, everything))
+        return KnownKeys(held, refused, Ranges(starts, counts, everything))
 
     def mask_held(self, codes: Sequence[KeyCodes]) -> Mask:
         """Mask the keys that are held, without using them."""
@@ -210,7 +213,10 @@ class CacheStore:
 
     def take(self, name: str, places: RowIds) -> RowIds:
         """Give the rows of an input, by number, of combinations at some places."""
-        return self._list_lots([part.rows[name] for part in self.parts]).take(places)
+        lots = Lots()
+        for part in self.parts:
+            lots.add(part.rows[name], 0, part.many)
+        return lots.take(places)
 
     def read_verdicts(self, condition: int, places: RowIds) -> FaultCodes:
         """Give what a condition has said of combinations at some places."""
@@ -232,12 +238,6 @@ class CacheStore:
             divided.append((mask, part, places[mask] - begun))
             begun += part.many
         return divided
-
-    def _list_lots(self, arrays: Sequence[RowIds]) -> Lots:
-        lots = Lots()
-        for array in arrays:
-            lots.add(array, 0, len(array))
-        return lots
 
     def move(self, name: str, gone: int, keep: Mask) -> None:
         """Give rows new numbers: of an input some rows go from among others."""
@@ -277,10 +277,6 @@ class CacheStore:
         kept[order[fits]] = True
         whole.keep_keys(kept)
         self.parts = [whole] if kept.any() else []
-
-
-KEY_BYTES = 33
-"""Bytes of a key besides its codes and combinations: a hash, a stamp, a start, a count, and whether it is held."""
 
 
 def hash_codes(codes: Sequence[KeyCodes]) -> Integers:

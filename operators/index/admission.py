@@ -28,6 +28,18 @@ EASY = 0.8
 PERIOD = 16
 """Micro-batches after which it is decided again, where there is not room for all."""
 
+RISE = 2.0
+"""By how much more than was accepted searches have to miss the maps that were left out, for it to be decided at once:
+less is what micro-batches differ by."""
+
+DECISION = 20_000
+"""What it takes to decide, in look-ups: three milliseconds. So much, and what it takes to put the rows in order for one
+more map, must have been missed in a micro-batch."""
+
+FEWEST_UNREAD = 4
+"""Micro-batches without a search after which it may be forgotten, however short the window is: a policy may ask in two
+ways in turns."""
+
 LEAST_ROOM = 1 << 16
 """Bytes that indexes may have in any case: what a few thousand rows need is not worth a look through all of them."""
 
@@ -64,13 +76,43 @@ Options = Callable[[KeyMap], Sequence[Option]]
 """Gives what a map takes and saves, with the fewest bits first."""
 
 
+@dataclass(slots=True)
+class Demand:
+    """How much is asked of a search: tuples, that fade.
+
+    `unread` are the rows and micro-batches since it was asked last, with that one.
+    """
+
+    weight: float = 0.0
+    unread_rows: int = 0
+    unread_batches: int = 0
+
+    def ask(self, probes: int) -> None:
+        """Note a search."""
+        self.weight += probes
+        self.unread_rows = self.unread_batches = 0
+
+    def fade(self, arrived: int, stored: int) -> bool:
+        """End a micro-batch; says whether the search is forgotten now, since a window has gone by without it."""
+        self.unread_rows += arrived
+        self.unread_batches += 1
+        is_past = self.unread_rows > stored and self.unread_batches > FEWEST_UNREAD
+        is_forgotten = is_past and self.weight > 0
+        self.weight = 0.0 if is_past else self.weight * FADING
+        return is_forgotten
+
+
 class Admission:
     """Knows what is asked for, and says which maps there is room for; `decisions` counts how often it was said anew."""
 
     def __init__(self) -> None:
         self.decisions = 0
-        self._weights: dict[Asked, float] = {}
+        self._demands: dict[Asked, Demand] = {}
         self._arrived = 0.0
+        self._came = 0
+        # What searches took in this micro-batch for want of their own maps, and what of that was known and decided.
+        self._missed: dict[KeyMap, float] = {}
+        self._accepted = 0.0
         self._least = math.inf
         self._spare: dict[KeyMap, int] | None = None
         self._decided: dict[KeyMap, None] = {}
@@ -80,15 +122,20 @@ class Admission:
     @property
     def asked(self) -> Collection[Asked]:
         """What is asked for."""
-        return self._weights.keys()
+        return [asked for asked, demand in self._demands.items() if demand.weight > 0]
 
     def ask(self, asked: Asked, probes: int) -> None:
         """Note a search."""
-        self._weights[asked] = self._weights.get(asked, 0.0) + probes
+        self._demands.setdefault(asked, Demand()).ask(probes)
 
     def arrive(self, rows: int) -> None:
         """Note rows that came."""
         self._arrived += rows
+        self._came += rows
+
+    def miss(self, key_map: KeyMap, price: float) -> None:
+        """Note what searches took for want of a map that was left out."""
+        self._missed[key_map] = self._missed.get(key_map, 0.0) + price
 
     def leaves_out(self, key_map: KeyMap) -> bool:
         """Tell whether a map is not to be built."""
@@ -101,32 +148,46 @@ class Admission:
     def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, groups: Groups) -> None:
         """End a micro-batch."""
         rows = sum(groups.values())
-        self._weights = {asked: weight * FADING for asked, weight in self._weights.items() if weight > 1e-3}
-        self._arrived *= FADING
-        self._age += 1
-        if rows >= FEW_ROWS:
-            self._least = min(self._least * RECOVERY, max(room, LEAST_ROOM) / rows)
-        allowed = float(max(room, LEAST_ROOM))
-        allowed = allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
+        is_forgotten = self._fade(rows)
+        allowed = self._allow(room, rows)
         if sum(need(m, SPARE_BITS[0]) for m in maps) <= (allowed if self._spare is None else EASY * allowed):
             self.decisions += self._spare is not None
-            self._spare = None
+            self._spare, self._missed = None, {}
             return
         needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
         known = self._groups == groups.keys() and all(key_map in self._decided for key_map in maps)
-        if not known or self._spare is None or needed > allowed or self._age >= PERIOD:
+        bearable = RISE * self._accepted + DECISION + SORTED_ROW * rows
+        is_out_of_date = is_forgotten or self._age >= PERIOD or sum(self._missed.values()) > bearable
+        if not known or self._spare is None or needed > allowed or is_out_of_date:
             self._spare = self._choose({m: options(m) for m in maps}, allowed, list(groups.values()))
             self._decided, self._groups, self._age = dict.fromkeys(maps), set(groups), 0
+            self._accepted = sum(price for key_map, price in self._missed.items() if self.leaves_out(key_map))
             self.decisions += 1
+        self._missed = {}
+
+    def _fade(self, stored: int) -> bool:
+        """Let what was asked for count less; says whether some of it is forgotten."""
+        forgotten = [demand.fade(self._came, stored) for demand in self._demands.values()]
+        self._arrived *= FADING
+        self._came = 0
+        self._age += 1
+        return any(forgotten)
+
+    def _allow(self, room: int, rows: int) -> float:
+        """Give the bytes that maps may take."""
+        if rows >= FEW_ROWS:
+            self._least = min(self._least * RECOVERY, max(room, LEAST_ROOM) / rows)
+        allowed = float(max(room, LEAST_ROOM))
+        return allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
 
     def _choose(
         self, found: Mapping[KeyMap, Sequence[Option]], room: float, groups: Sequence[int]
     ) -> dict[KeyMap, int]:
         """Choose maps and bits that save most for their bytes, one step after the other."""
-        maps, asked = list(found), [(one, group) for one in self._weights for group in range(len(groups))]
+        maps, asked = list(found), [(one, group) for one in self._demands for group in range(len(groups))]
         if not maps or not asked:
             return {}
-        weights = np.array([self._weights[one] for one, _ in asked])
+        weights = np.array([self._demands[one].weight for one, _ in asked])
         prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in found[m]] for m in maps])
         nbytes = np.array([[0.0, *(option.nbytes for option in found[m])] for m in maps])
         best = np.array([CANDIDATE * groups[group] for _, group in asked])

@@ -227,7 +227,7 @@ class Catalog:
         for part in self._parts:
             for key_map in [m for m, pieces in part.built.items() if len(pieces) > 1 or pieces[0].first < part.gone]:
                 self._build(part, key_map)
-        self._serving.rest(room)
+        self._serving.rest(room, self._counts.served)
 
     def invalidate(self) -> None:
         """Note that the rows are no longer those of the indexes."""

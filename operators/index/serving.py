@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
+from eddy.operators.index.counts import Served, Work
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap, hash_map
@@ -77,14 +78,15 @@ class Serving:
         self._asked.add(needed)
         self.admission.ask(needed, len(request))
 
-    def rest(self, room: int) -> None:
-        """Choose the maps that there is room for, and let go of all others."""
+    def rest(self, room: int, served: Mapping[Served, Work]) -> None:
+        """Choose the maps that there is room for, and let go of all others; `served` is what searches took."""
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return
         if self.chosen is not None:
             others = (m for part in self._parts for m in (*(part.maps or ()), *part.built))
             self.maps = list(dict.fromkeys((*self.chosen, *others, *self._list_missed())))
+        self._note_missed(served)
         groups: dict[tuple[KeyMap, ...] | None, list[Part]] = {}
         for part in self._parts:
             groups.setdefault(part.maps, []).append(part)
@@ -97,6 +99,16 @@ class Serving:
         )
         for part in self._parts:
             part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
+
+    def _note_missed(self, served: Mapping[Served, Work]) -> None:
+        """Note the candidates in vain that searches had since their own maps were left out.
+
+        They are counted, not predicted: what was known of the keys when it was decided is what may have changed.
+        """
+        for (_, pattern), work in served.items():
+            own = hash_map(pattern, HASH_BITS)
+            if pattern and self.admission.leaves_out(own):
+                self.admission.miss(own, price.CANDIDATE * max(work.candidates - work.matches, 0))
 
     def _list_missed(self) -> list[KeyMap]:
         """List the maps of patterns that would be built, if they had not been left out: their turn may come again."""

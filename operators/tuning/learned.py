@@ -29,6 +29,19 @@ LOOK = 2_500
 MOST_IDLE = 3
 """How often the time between two looks doubles, after looks that led to no switch."""
 
+LONGER = 4
+"""How many times as far back the searches go by which maps are chosen, after each return to maps that were in force
+before. Twice as far led to half as many switches again."""
+
+MOST_RETURNS = 3
+"""How often it is so many times as far: 64 periods, beside which a turn of the searches is short."""
+
+MOST_PAST = 8
+"""Sets of maps of which it is remembered that they were in force."""
+
+LEAST_SHARE = 1e-4
+"""Share of the searches below which those of earlier periods are forgotten: they change no price."""
+
 
 @dataclass(slots=True)
 class Learned:
@@ -40,6 +53,9 @@ class Learned:
     Until `next_look` searches, after so many `idle` looks, nothing is looked at, and until `quiet` ones there is no
     switch. The next one that is taken back is followed by `wait` periods of them, which is also by how much more than
     others it must save. `work` is what was done since the last look.
+
+    `past` are sets of maps that were in force, the last at the end. Whoever comes back to one has chosen by too short a
+    time: with every one of these `returns`, `mix`, the shares of the searches of some periods, goes further back.
     """
 
     maps: tuple[KeyMap, ...] | None = None
@@ -57,9 +73,32 @@ class Learned:
     next_look: int = 0
     work: int = 0
     corrected: dict[int, float] = field(default_factory=dict)
+    past: list[tuple[KeyMap, ...]] = field(default_factory=list)
+    returns: int = 0
+    mix: dict[int, float] = field(default_factory=dict)
 
-    def is_worth_a_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
-        """Tell whether the searches or the rows are others than those by which the maps were chosen."""
+    def remember(self, searches: Mapping[int, float]) -> Mapping[int, float]:
+        """Give the searches of a period as they are with those before, the further back the less."""
+        whole = sum(searches.values())
+        if not whole:
+            return searches
+        weight = LONGER**-self.returns if self.mix else 1.0
+        shares = {p: (1 - weight) * share for p, share in self.mix.items()}
+        for pattern, times in searches.items():
+            shares[pattern] = shares.get(pattern, 0.0) + weight * times / whole
+        self.mix = {p: share for p, share in shares.items() if share >= LEAST_SHARE}
+        return searches if weight == 1.0 else {p: share * whole for p, share in self.mix.items()}
+
+    def put(self, before: tuple[KeyMap, ...], after: tuple[KeyMap, ...], *, is_chosen: bool) -> None:
+        """Note that other maps are in force; those that are `chosen` again, in whatever order, are a return."""
+        if is_chosen and _sort_keys(after) in map(_sort_keys, self.past):
+            self.returns = min(self.returns + 1, MOST_RETURNS)
+        self.past = [*(one for one in self.past if one != before), before][-MOST_PAST:]
+        self.maps = after
+        self.number += 1
+
+    def begin_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
+        """Begin a look if the searches or the rows are others than those by which maps were chosen; says whether."""
         whole = sum(searches.values())
         shares = {pattern: times / whole for pattern, times in searches.items()}
         known = self.shares
@@ -87,3 +126,8 @@ class Learned:
         """Wait for some periods of searches, after a look that led to nothing."""
         self.next_look = self.searches + period * ((1 << self.idle) - 1)
         self.idle = min(self.idle + 1, MOST_IDLE)
+
+
+def _sort_keys(maps: tuple[KeyMap, ...]) -> set[frozenset[tuple[int, ...]]]:
+    """Give what maps have of keys, without their order and bits."""
+    return {frozenset(field.keys for field in one.fields) for one in maps}

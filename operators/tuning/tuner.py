@@ -61,6 +61,9 @@ STILL = MIGRATIONS["partial"]()
 
 TAKEN_BACK = "taken back"
 
+FORCED = "as the kind asks for"
+"""Why maps are chosen the first time, whatever they save, of a kind that may not leave the catalog alone."""
+
 
 class TunedCatalog(Sampled, Protocol):
     """What the tuner asks of a catalog, and tells it."""
@@ -164,13 +167,13 @@ class Tuner:
             # The paper's kinds keep to their schedule.
             return
         counted = coming if coming is not None else self.assessment.counts()
-        searches = {pattern: float(times) for pattern, times in counted.items() if pattern != REST and times}
+        searches: Mapping[int, float] = {p: float(times) for p, times in counted.items() if p != REST and times}
+        if coming is None:
+            searches = self.learned.remember(searches)
         if (
             searches
             and parts
-            and self.learned.is_worth_a_look(
-                searches, sum(part.rows for part in parts), is_tried=self.trial is not None
-            )
+            and self.learned.begin_look(searches, sum(part.rows for part in parts), is_tried=self.trial is not None)
         ):
             self._choose(why, searches, parts)
         self.observed = Observed()
@@ -217,22 +220,22 @@ class Tuner:
             if self._settings.kind == CHOSEN:
                 learned.look_later(self._settings.period)
             return
-        self._switch(why, before, proposed, gain, workload)
-        if must:
-            # Whoever asks for this kind of index does not ask whether another is better.
-            self.trial = None
+        trial = self._switch(why, before, proposed, gain, workload)
+        # Whoever asks for this kind of index does not ask whether another is better: nothing is promised, or tried.
+        self.trial = None if must else trial
+        self._tell(replace(trial, why=f"{why}, {FORCED}") if must else trial, None, is_forced=must)
 
     def _switch(
         self, why: str, before: tuple[KeyMap, ...], after: tuple[KeyMap, ...], gain: float, workload: Workload
-    ) -> None:
+    ) -> Trial:
         learned = self.learned
         self._catalog.use(after)
-        learned.maps = after
-        learned.number += 1
+        learned.put(before, after, is_chosen=True)
         learned.switches += 1
         learned.idle = 0
         done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
-        self.trial = Trial(
+        self._budget, self._left_alone = 0.0, set()
+        return Trial(
             number=learned.number,
             why=why,
             before=before,
@@ -242,8 +245,6 @@ class Tuner:
             ratio=done / modelled if done > 0 and modelled > 0 else 1.0,
             left=sum(part.rows for part in self._catalog.parts),
         )
-        self._budget, self._left_alone = 0.0, set()
-        self._tell(self.trial, None)
 
     def _follow(self, trial: Trial, counts: IndexCounts, stored: int) -> None:
         """Hold a switch against what it was to bring, once most rows have the new maps."""
@@ -273,8 +274,7 @@ class Tuner:
         """Go back to the maps before, and stay there for a time that doubles."""
         learned = self.learned
         self._catalog.use(trial.before)
-        learned.maps = trial.before
-        learned.number += 1
+        learned.put(trial.after, trial.before, is_chosen=False)
         learned.quiet = learned.searches + learned.wait * self._settings.period
         learned.wait = min(2 * learned.wait, MOST_WAIT)
         self._budget, self._left_alone = 0.0, set()
@@ -363,7 +363,7 @@ class Tuner:
         priced = price(tabulate(maps), workload, self._prices)
         return total(priced, range(1, len(maps) + 1))
 
-    def _tell(self, trial: Trial, observed: float | None) -> None:
+    def _tell(self, trial: Trial, observed: float | None, *, is_forced: bool = False) -> None:
         names = self._catalog.names
         self.told.append(
             Tuning(
@@ -371,7 +371,7 @@ class Tuner:
                 why=trial.why,
                 before=tuple(one.describe(names) for one in trial.before),
                 after=tuple(one.describe(names) for one in trial.after),
-                predicted=trial.predicted,
+                predicted=None if is_forced else trial.predicted,
                 observed=observed,
                 migrated=trial.migrated,
                 patterns=trial.patterns,

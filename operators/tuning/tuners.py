@@ -13,7 +13,7 @@ from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.settings import TOLD, IndexSettings
 from eddy.operators.tuning.tuner import TunedCatalog, Tuner
 
-VERSION = 2
+VERSION = 3
 """Of what a snapshot has learned; one of another version is let go of, since nothing but learning is lost."""
 
 FIRST = "first"

@@ -10,7 +10,7 @@ from eddy.policies.auto.duel import Cost
 
 
 class Thinking:
-    """What an arm's planning and learning take by the clock, and its calls of operators in a round.
+    """What an arm's planning and learning take of its thread's time, and its calls of operators in a round.
 
     `waking` are the seconds from when it is built until it has learned for the first time, `arrears` what others have
     to ask about each of its rows.

@@ -20,7 +20,6 @@ ROUNDS = 10
 LATEST = 3
 """Rounds by which a cache is judged: it is filled in the first, and they say little about the others."""
 
-
 STILL_FALLING = 0.9
 """Times what the round before took below which a cache is still being filled."""
 

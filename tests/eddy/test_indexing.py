@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
-from eddy.operators import matching
+from eddy.operators import matching, stem
 from eddy.operators.index import admission
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
@@ -240,8 +241,8 @@ def test_routes_and_answers_do_not_depend_on_what_is_said_of_indexes(
     for run in others:
         assert run.report.routes().equals(first.report.routes())
         assert in_order(run.results).equals(in_order(first.results))
-        learned = [one.report.operators()[["rows_in", "rows_out", "evaluated"]] for one in (run, first)]
-        assert learned[0].equals(learned[1])
+        counted = [one.report.operators()[["rows_in", "rows_out", "evaluated"]] for one in (run, first)]
+        assert counted[0].equals(counted[1])
 
 
 def test_the_same_run_has_the_same_indexes_and_tells_of_each_switch() -> None:
@@ -297,10 +298,11 @@ def steady_batches(count: int) -> list[dict[str, pa.RecordBatch]]:
     return [{name: table.slice(at, 25) for name, table in tables.items()} for at in range(0, rows, 25)]
 
 
-def steady_engine(index: wiring.IndexChoice, first: dict[str, pa.RecordBatch]) -> Engine:
+def steady_engine(index: wiring.IndexChoice, first: dict[str, pa.RecordBatch], policy: str = "random") -> Engine:
     schemas = {name: part.schema for name, part in first.items()}
     # Chance asks in all orders alike; a policy that learns may ask in another one from time to time.
-    return wiring.engine(STEADY, schemas, "random", tables={}, clock=float, seed=0, index=index)
+    choice = policy if policy == "random" else {"name": policy, "costs": "unit"}
+    return wiring.engine(STEADY, schemas, choice, tables={}, clock=float, seed=0, index=index)
 
 
 def tell(running: Engine, part: dict[str, pa.RecordBatch]) -> tuple[Any, ...]:
@@ -321,6 +323,32 @@ def test_a_steady_stream_keeps_its_indexes(kind: str, monkeypatch: pytest.Monkey
     assert kind == "chosen" or switches
 
 
+def test_the_first_choice_of_a_kind_that_was_asked_for_promises_nothing() -> None:
+    """It is made whatever it saves; `patterns` before it may well have been better."""
+    index = {"kind": "bits", "period": 200, "trigger": 200, "theta": 0.1}
+    run = eddy.run_local(TRIANGLE, triangle(), policy="random", index=index, batch_rows=50)
+    told = run.report.tuning()
+    first = told.groupby("input").head(1)
+    assert len(first) == 3
+    assert first["why"].str.endswith("as the kind asks for").all()
+    assert first["predicted"].isna().all()
+    assert "%" not in next(line for line in explain(run.report).splitlines() if "as the kind asks for" in line)
+
+
+@pytest.mark.parametrize("policy", ["source", "content"])
+def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
+    policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy that finds two orders alike asks in turns; whoever chose for one of the turns chooses for both then."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+    parts = steady_batches(80)
+    running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
+    switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
+    # Three inputs; by the last period alone it is 20 or more.
+    assert len(switches) <= 15
+    assert sum(n >= 50 for n in switches) <= 1
+
+
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])
 def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was learned of the searches is in the state, to the last count."""
@@ -334,6 +362,50 @@ def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monk
         again.restore(kept)
         assert unpack(again.snapshot())[0].get("tuning") == unpack(kept)[0].get("tuning")
         assert tell(again, part)[0] == tell(whole, part)[0]
+
+
+GRAPH = eddy.Query(
+    streams=[eddy.Stream(name, time="ts", window=eddy.Range(500), delay=0) for name in "abcd"],
+    joins=[f"{a}.{a}{b} = {b}.{a}{b}" for a, b in itertools.combinations("abcd", 2)],
+    select=[f"{name}.ts as {name}" for name in "abcd"],
+)
+BEFORE = {"ab": 10, "ac": 10_000, "ad": 10, "bc": 10_000, "bd": 10, "cd": 10}
+AFTER = {**BEFORE, "ac": 10, "bc": 10}
+"""Values of each key. From the change on, most tuples of c find rows of a, and go on to b, by two keys of b."""
+
+
+def graph_batches(phases: list[dict[str, int]], each: int) -> list[dict[str, pa.RecordBatch]]:
+    """So many micro-batches of 100 rows of each phase."""
+    chance, parts = np.random.default_rng(3), []
+    for number, values in enumerate(value for value in phases for _ in range(each)):
+        ts = np.arange(100 * number, 100 * number + 100)
+        keys = {name: [key for key in values if name in key] for name in "abcd"}
+        parts.append(
+            {
+                name: pa.record_batch({"ts": ts, **{key: chance.integers(0, values[key], 100) for key in own}})
+                for name, own in keys.items()
+            }
+        )
+    return parts
+
+
+def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is counted what the map that served it finds in vain, whatever was predicted when it was rare."""
+    # Room for two maps of `b` out of three.
+    monkeypatch.setattr(stem, "SPARE", 8)
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    parts = graph_batches([BEFORE, AFTER], 12)
+    schemas = {name: part.schema for name, part in parts[0].items()}
+    order = {"name": "fixed", "order": [f"probe_{name}" for name in "abcd"]}
+    running = wiring.engine(GRAPH, schemas, order, tables={}, clock=float, seed=0)
+    candidates = []
+    for part in parts:
+        for _ in running.run(part):
+            pass
+        own = [count for count in running.read_counters().indexes if count.input == "b"]
+        candidates.append(sum(count.candidates for count in own) / sum(count.matches for count in own))
+    # Searched by one of the two keys it is 4 in the second micro-batch after the change, and 6 in the sixth.
+    assert all(few < 2.1 for few in (*candidates[:12], *candidates[13:]))
 
 
 def test_a_run_explains_its_indexes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import eddy
 from eddy.contracts import Setting
 from eddy.engine.snapshot import Snapshot, unpack
+from eddy.engine.snapshot_file import read_file, write_file
 from tests.eddy.test_engine import AB, PROBES_FIRST, calls, engine, pairs, query
 from tests.policies.wild import Wild
 
@@ -164,3 +166,15 @@ def test_damaged_state_is_refused(damage: Callable[[Snapshot], Snapshot], messag
     pairs(running, a=[(1, 1)], b=[(1, 1)])
     with pytest.raises(eddy.CheckpointError, match=message):
         engine(SAVED).restore(damage(running.snapshot()))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    written = engine(SAVED).snapshot()
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    with pytest.warns(eddy.EddyWarning, match="what was learned cannot be written to"):
+        write_file(taken, written)
+    assert list(tmp_path.iterdir()) == [taken]
+    write_file(tmp_path / "free", written)
+    assert read_file(tmp_path / "free") == written
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "free", taken]

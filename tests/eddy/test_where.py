@@ -132,6 +132,16 @@ def test_names_with_dots_and_words_of_sql() -> None:
     assert eddy.where(frame, (lambda x: x > 1, "a.b"), lambda order: order > 3, "`a.b` < 3")["order"].tolist() == [4]
 
 
+@pytest.mark.parametrize("name", ["a`b", "`", "``", "`a", "a`", "`a`", "a.`b`"])
+def test_names_with_backticks(name: str) -> None:
+    frame = pd.DataFrame({name: [1, 2], "i": [3, 4]})
+    quoted = "`" + name.replace("`", "``") + "`"
+    for asked in ((lambda x: x > 1, name), eddy.Filter("f", on="rows", where=f"{quoted} > 1")):
+        assert eddy.where(frame, asked)["i"].tolist() == [4]
+    by_text = eddy.Filter("f", on="rows", function=lambda x: x > 1, columns=[f"rows.{quoted}"])
+    assert eddy.where(frame, by_text)["i"].tolist() == [4]
+
+
 def test_a_pandas_udf_and_a_partial_keep_their_names() -> None:
     def above(i: pd.Series) -> pd.Series:
         return i > 0
@@ -180,6 +190,9 @@ def test_frames_that_are_none() -> None:
         eddy.where(pd.DataFrame({"o": [object(), datetime.date(2026, 1, 1)]}), lambda o: o.notna())
     with pytest.raises(eddy.QueryError, match='column "i" stands twice in the frame'):
         eddy.where(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["i", "i"]), "i > 1")
+    for frame in (pd.DataFrame({7: [1]}), pd.DataFrame(), pa.table({"i": [1], "j": [2]}).select([])):
+        with pytest.raises(eddy.QueryError, match="where: expected a frame with a column whose name is a text"):
+            eddy.where(frame, "1 = 1")
     with pytest.raises(eddy.QueryError, match="report_of: expected a streaming query, or the very frame"):
         eddy.report_of(pd.DataFrame({"i": [1]}))
 
@@ -259,7 +272,7 @@ def test_an_error_of_the_query_wins_over_a_row_that_is_put_aside() -> None:
 
 
 def test_who_puts_nothing_aside_has_no_such_rows() -> None:
-    with pytest.raises(eddy.QueryError, match="no predicate of this frame puts rows aside"):
+    with pytest.raises(eddy.QueryError, match="nobody keeps the rows of this frame that are put aside"):
         eddy.rejected(eddy.where(pd.DataFrame({"i": [1]}), "i > 1"))
     with pytest.raises(eddy.QueryError, match=r"expected the very frame that eddy\.where gave, got another DataFrame"):
         eddy.rejected(pd.DataFrame({"i": [1]}))
@@ -270,9 +283,9 @@ def test_who_puts_nothing_aside_has_no_such_rows() -> None:
     [
         (
             lambda: eddy.where(pd.DataFrame([[1, 2]]), "a > 1"),
-            "a frame with a column that is called by a text, got none",
+            "a column whose name is a text that stands once, got none",
         ),
-        (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a frame with a column that is called by a text, got none"),
+        (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a column whose name is a text that stands once, got none"),
         (lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="a\0b"), "expected the path of a file, got 'a"),
         (
             lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="hdfs://a/b"),

@@ -15,7 +15,7 @@ from eddy.operators import pages
 from eddy.operators.pages import make_page, read_pages
 from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
-from eddy.tuples.packed import Packed
+from eddy.tuples.packed import Packed, pack_rows
 from tests.operators.test_columns import VALUES
 from tests.tries import fewer
 
@@ -191,3 +191,20 @@ def test_rows_that_cannot_be_gone_are_refused(gone: int) -> None:
         make_stem(eddy.Unbounded()).restore({**numbers, "gone": gone}, packed)
     with pytest.raises(ValueError, match="expected marks of 899 rows, got 900"):
         make_stem(eddy.Unbounded()).restore({**numbers, "gone": 1}, packed)
+
+
+def test_all_rows_of_the_first_page_may_be_gone() -> None:
+    """No state is written so, but one may say so."""
+    first, second, last = (pack_rows(make_page([("v", pa.array(values))])) for values in ([1, 2], [3, 4], [5]))
+    held, asked = pages.Pages(), list[int]()
+
+    def gather(ids: Any) -> pa.RecordBatch:
+        asked.extend(ids)
+        return make_page([("v", pa.array(ids + 3))])
+
+    held.adopt(2, [first, second, last], [2, 2, 1])
+    gone, packed = held.write(4, 32, gather)
+    # The last page may not have been full; those before it stay as they are.
+    assert asked == [2, 3]
+    read = read_pages([one.read() for one in packed], pa.schema([("v", pa.int64())]), gone)
+    assert read.column("v").to_pylist() == [3, 4, 5, 6]

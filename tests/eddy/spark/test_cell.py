@@ -264,7 +264,8 @@ def test_a_checkpoint_of_another_layout_is_refused() -> None:
 
 def asks_the_guard(token: str, query: str | None, batch: str | None) -> bool:
     """Whether a task of some micro-batch has a parcel for the guard."""
-    context = TaskContext()
+    # Made without its own `__new__`, which would leave it behind for the whole process.
+    context = object.__new__(TaskContext)
     context._localProperties = {
         name: value for name, value in zip(checkpoint_guard.PROPERTIES, (query, batch), strict=True) if value
     }

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from pyspark import SparkFiles
 
-import eddy
 from eddy.engine.snapshot_file import read_file
 from eddy.errors import CheckpointError, EddyWarning
 from eddy.query import fingerprint
@@ -149,4 +148,3 @@ def test_an_engine_that_failed_is_not_kept(place: Path) -> None:
     with pytest.raises(Exception, match="x"):
         list(task.judge(asked, wrong))
     assert not learned.ENGINES
-    assert isinstance(eddy.EddyWarning, type)

@@ -255,6 +255,28 @@ def test_a_map_of_new_parts_does_not_stand_for_those_of_old_ones(monkeypatch: py
     assert not chooses.leaves_out(old)
 
 
+def test_a_map_that_nobody_reads_for_a_window_gives_up_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much it was read before: what it saved then is no reason to keep it."""
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    monkeypatch.setattr(admission, "PERIOD", 1_000)
+    once, now = hash_map(0b01, 16), hash_map(0b10, 16)
+    options = {
+        key_map: [admission.Option(600.0, {((pattern, None), 0): 1.0})] * len(SPARE_BITS)
+        for key_map, pattern in ((once, 0b01), (now, 0b10))
+    }
+    chooses = admission.Admission()
+    left_out = []
+    for number in range(12):
+        chooses.arrive(200)
+        chooses.ask((0b10, None), 10)
+        if number < 6:
+            chooses.ask((0b01, None), 1_000_000)
+        chooses.rest([once, now], lambda *_: 600.0, options.__getitem__, 1_000, {None: 1_000})
+        left_out.append(once if chooses.leaves_out(once) else now)
+    assert left_out == [now] * 10 + [once] * 2
+    assert chooses.decisions == 2
+
+
 def test_an_order_serves_no_search_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is room for one of two orders, the rows of the other are looked through."""
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)

@@ -127,7 +127,7 @@ def test_where_little_is_done_indexes_are_looked_at_seldom(monkeypatch: pytest.M
     monkeypatch.setattr(learned, "LOOK", 1_000)
     known = Learned(work=int(7_000 / THINKING) - 1)
     assert known.pays_a_look(7)
-    assert known.is_worth_a_look({1: 10.0}, 100, is_tried=False)
+    assert known.begin_look({1: 10.0}, 100, is_tried=False)
     assert known.work == 0
     known.work = int(7_000 / THINKING) - 1
     assert not known.pays_a_look(7)
@@ -143,8 +143,8 @@ def test_after_looks_in_vain_the_next_is_later() -> None:
         waits.append(known.next_look - known.searches)
     assert waits == [0, 10, 30, 70, 70, 70]
     known.shares = {1: 1.0}
-    assert not known.is_worth_a_look({1: 10.0}, 100, is_tried=False)
-    assert known.is_worth_a_look({2: 10.0}, 100, is_tried=False)
+    assert not known.begin_look({1: 10.0}, 100, is_tried=False)
+    assert known.begin_look({2: 10.0}, 100, is_tried=False)
 
 
 def test_a_small_gain_does_not_split_what_is_merged() -> None:
@@ -177,6 +177,7 @@ def test_a_switch_that_makes_it_worse_is_taken_back() -> None:
     back = next(tuning for _, tuning in run.told if tuning.why == TAKEN_BACK)
     assert (back.before, back.after, back.number) == (first.after, first.before, first.number + 1)
     assert run.told[1][1].observed is not None
+    assert first.predicted is not None
     assert run.told[1][1].observed < 0 < first.predicted
     assert max(run.work[-5:]) < max(run.work[:15])
 

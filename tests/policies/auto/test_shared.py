@@ -7,7 +7,6 @@ the written order costs is known exactly: another engine goes that way, over the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,11 +16,11 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.contracts import Lineage, Operator, Outcome, Rule, Tuples
+from eddy.contracts import Operator, Outcome, Tuples
 from eddy.engine import Engine
 from eddy.operators.registry import OPERATORS
 from eddy.tuples.arrays import Mask
-from tests.policies.auto.eager import Time
+from tests.policies.auto.eager import Dear, Time
 
 ASKED, CALLED, LOOKED = 10e-6, 30e-6, 0.2e-6
 """Seconds that a filter takes for a row that it is asked about, any operator for a call, a probe for a candidate."""
@@ -29,26 +28,8 @@ ASKED, CALLED, LOOKED = 10e-6, 30e-6, 0.2e-6
 PAIRS = [one + other for one, other in combinations("abcd", 2)]
 
 
-@dataclass
-class Costly:
+class Costly(Dear):
     """An operator that takes time for what it looks at, and next to none for verdicts that are known."""
-
-    operator: Operator
-    time: Time
-
-    @property
-    def name(self) -> str:
-        return self.operator.name
-
-    @property
-    def rule(self) -> Rule:
-        return self.operator.rule
-
-    def pattern(self, lineage: Lineage) -> str:
-        return self.operator.pattern(lineage)
-
-    def reads(self, lineage: Lineage) -> frozenset[str]:
-        return self.operator.reads(lineage)
 
     def run(self, tuples: Tuples) -> Outcome:
         outcome = self.operator.run(tuples)
