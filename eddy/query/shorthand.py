@@ -52,7 +52,9 @@ class Predicate:
     options: Mapping[str, Any]
 
 
-def predicate(*, name: str | None = None, **options: Any) -> Callable[[UserFunction], UserFunction]:
+def predicate(
+    bare: None = None, /, *, name: str | None = None, **options: Any
+) -> Callable[[UserFunction], UserFunction]:
     """Note beside a function how `eddy.where` is to ask it.
 
     Takes what a `Filter` does besides `on`, `where` and `function`: `columns`, `rowwise`, `setup`, `nulls`, `on_error`,
@@ -64,7 +66,12 @@ def predicate(*, name: str | None = None, **options: Any) -> Callable[[UserFunct
     >>> is_short("abc")
     True
     """
-    known = {field.name for field in fields(Filter) if field.init} - {"name", "on", "where", "function"}
+    if bare is not None:
+        raise QueryError(
+            f'predicate: expected keys, as in @eddy.predicate(on_error="drop"), got {write_repr(bare)}; a function '
+            "without keys needs no decorator"
+        )
+    known = {field.name for field in fields(Filter) if field.init} - {"on", "where", "function"}
     for key in options:
         if key not in known:
             raise unknown_name("key", key, known, where="predicate")
@@ -72,7 +79,14 @@ def predicate(*, name: str | None = None, **options: Any) -> Callable[[UserFunct
         check_name("predicate", name)
 
     def note(function: UserFunction) -> UserFunction:
-        setattr(function, MARK, Predicate(name=name, options=options))
+        try:
+            setattr(function, MARK, Predicate(name=name, options=options))
+        except AttributeError:
+            # Methods and builtins have no place for a note, and a text is no function at all.
+            raise QueryError(
+                f"predicate: expected a function that was made by def or lambda, got {write_repr(function)}; wrap it "
+                'in one, or give eddy.Filter("name", on="rows", ...)'
+            ) from None
         return function
 
     return note
@@ -166,9 +180,10 @@ def _read(given: Any, stream: str, numbers: Mapping[str, Iterator[int]], known: 
                 "or an array, or make it rowwise"
             )
     options = {**asked.options, **({} if columns is None else {"columns": columns})}
-    if isinstance(options.get("columns"), list | tuple):
+    if isinstance(named := options.get("columns"), str | list | tuple):
         # A column may have a dot in its name, and is meant as a whole where the frame has it.
-        options["columns"] = [sql.backtick(one) if one in known else one for one in options["columns"]]
+        every = [named] if isinstance(named, str) else named
+        options["columns"] = [sql.backtick(one) if one in known else one for one in every]
     return Filter(name, on=stream, function=function, **options)
 
 

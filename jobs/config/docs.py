@@ -34,6 +34,9 @@ eddy run conf/quickstart.toml --set policy.name=source
 spark-submit --conf spark.eddy.policy.name=source jobs/run_stream.py conf/quickstart.toml
 ```
 
+A policy that is named so keeps the parameters that the file gives, and refuses those that it does not have:
+`--set 'policy={name="source"}'` replaces the section.
+
 `--set` wins over `--conf`, `--conf` over the file; `--set trigger.every=` takes a key away. The environment is not
 read. `eddy validate --resolved` prints every value and where it came from, without secrets (`password`, `secret`,
 `token`, `sasl.jaas.config`, ...)."""

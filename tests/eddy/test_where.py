@@ -283,9 +283,9 @@ def test_who_puts_nothing_aside_has_no_such_rows() -> None:
     [
         (
             lambda: eddy.where(pd.DataFrame([[1, 2]]), "a > 1"),
-            "a frame with a column that is called by a text, got none",
+            "a column whose name is a text that stands once, got none",
         ),
-        (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a frame with a column that is called by a text, got none"),
+        (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a column whose name is a text that stands once, got none"),
         (lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="a\0b"), "expected the path of a file, got 'a"),
         (
             lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="hdfs://a/b"),
