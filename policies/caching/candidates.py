@@ -8,9 +8,6 @@ from typing import NamedTuple
 from eddy.contracts import Hop, Task
 from eddy.query.join_graph import cached_name, is_meets, probe_target
 
-LARGEST = 4
-"""Probes in a row that one cache stands in for, at most."""
-
 
 class Candidate(NamedTuple):
     """A cache that may stand in for the probes of a route from place `start` on, up to `stop`.
@@ -41,7 +38,8 @@ def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], m
 def _list_parts(route: Sequence[Hop], probes: Collection[str]) -> Iterator[tuple[int, int]]:
     """List where two probes or more stand in a row, with nothing between them but filters."""
     places = [place for place, hop in enumerate(route) if hop.operator in probes]
-    for size in range(2, LARGEST + 1):
+    # Of how many inputs a cache may be, the options say.
+    for size in range(2, len(places) + 1):
         for first, last in zip(places, places[size - 1 :], strict=False):
             # Who asks inputs first does so for the probe behind it.
             if not any(is_meets(hop.operator) for hop in route[first : last + 1]):
