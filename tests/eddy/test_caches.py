@@ -25,7 +25,7 @@ from eddy.query import Range
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
 from eddy.wiring import PolicyChoice
-from tests import keyed, reference
+from tests import keyed, reference, tiny
 from tests.eddy.test_joins import answered, found_in
 from tests.joins import Case
 from tests.policies.wild import Joining, JoiningWhole
@@ -66,6 +66,7 @@ def test_any_cache_gives_the_naive_answer(
         if collide:
             patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
         patch.setattr(caching, "MOST_OF_KEY", most)
+        tiny.parts_of(patch, 2)
         patch.setattr(caching, "PURGE_SHARE", 1_000)
         check(case, policy, memory, seed)
 
@@ -83,6 +84,7 @@ def test_whole_parts_give_the_naive_answer(case: Case, policy: PolicyChoice, *, 
         if collide:
             patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
         patch.setattr(caching, "PURGE_SHARE", 1_000)
+        tiny.parts_of(patch, 2)
         check(case, policy, None, seed)
 
 
@@ -120,6 +122,7 @@ def test_keys_that_are_held_have_all_their_combinations(
             return counts
 
         patch.setattr(Caches, "settle", settle_and_check)
+        tiny.parts_of(patch, 2)
         if collide:
             patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
         check(case, Joining if memory is not None else JoiningWhole, memory, seed)

@@ -14,26 +14,29 @@ from eddy.comparison.workload import Workload
 from eddy.local import Run
 from eddy.policies.caching.trees import JoinCost, Tree, find_best_tree, read_tree
 from eddy.wiring import PolicyChoice
+from tests import tiny
 from tests.eddy.test_joins import found_in
 
 ROWS = 1_200
 
 
-def make(chance: np.random.Generator, rates: dict[str, int]) -> tuple[eddy.Query, dict[str, pa.Table]]:
-    """R(A) S(A, B) T(B), in which each key has a few rows in a window."""
+def make(
+    chance: np.random.Generator, rates: dict[str, int], values: int = 30
+) -> tuple[eddy.Query, dict[str, pa.Table]]:
+    """R(A) S(A, B) T(B), in which each of some values has a few rows in a window."""
     keys = {"r": ("a",), "s": ("a", "b"), "t": ("b",)}
     data = {}
     for name, own in keys.items():
         rows = ROWS * rates[name] // sum(rates.values())
-        columns = {key: chance.integers(0, 30, rows) for key in own}
+        columns = {key: chance.integers(0, values, rows) for key in own}
         data[name] = pa.table({"ts": np.sort(chance.integers(0, ROWS, rows)), **columns})
     streams = [eddy.Stream(name, time="ts", window=eddy.Range(200), delay=0) for name in keys]
     select = ["r.ts", "s.ts as b", "t.ts as c"]
     return eddy.Query(streams=streams, joins=["r.a = s.a", "s.b = t.b"], select=select), data
 
 
-def run(policy: PolicyChoice, *, memory: int | None = None, **rates: int) -> Run:
-    query, data = make(np.random.default_rng(1), {"r": 1, "s": 1, "t": 1, **rates})
+def run(policy: PolicyChoice, *, memory: int | None = None, values: int = 30, **rates: int) -> Run:
+    query, data = make(np.random.default_rng(1), {"r": 1, "s": 1, "t": 1, **rates}, values)
     cut = Workload(name="chain", query=query, data=data, paced="ts").cut(40)
     return eddy.run_local(query, cut, policy=policy, cache_memory=memory)
 
@@ -61,8 +64,9 @@ def test_a_row_goes_up_the_tree(tree: str, routes: dict[str, tuple[str, ...]]) -
     assert found_in(found.results) == found_in(run("fixed").results) != {}
 
 
-def test_nothing_is_looked_for_twice() -> None:
+def test_nothing_is_looked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look-up is a hit, since every key is there."""
+    tiny.parts_of(monkeypatch, 2)
     told = run({"name": "x_join", "tree": "((r s) t)"}).report.caches()
     assert set(told["cache"]) == {"r, s (whole)"}
     assert told["look_ups"].sum() == told["hits"].sum() > 300
@@ -70,6 +74,15 @@ def test_nothing_is_looked_for_twice() -> None:
     # Rows that have gone take their combinations along, and their keys.
     assert told["combinations"].iloc[-1] < 3 * told["combinations"].median()
     assert told["keys"].max() <= 30
+
+
+def test_keys_of_one_combination_stay_while_others_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where hardly any key has two; rows that go take their keys along."""
+    tiny.parts_of(monkeypatch, 2)
+    found = run({"name": "x_join", "tree": "((r s) t)"}, values=150)
+    told = found.report.caches()
+    assert (told["keys"] > told["keys"].shift(-1)).any()
+    assert found_in(found.results) == found_in(run("fixed", values=150).results) != {}
 
 
 @pytest.mark.parametrize(("fast", "tree"), [("t", "((r s) t)"), ("r", "(r (s t))")])
