@@ -10,6 +10,7 @@ import numpy as np
 
 from eddy.contracts import Clock
 from eddy.observe.caching import CacheCount
+from eddy.operators.cache.deadlines import Deadlines
 from eddy.operators.cache.fill import Finder, Frontier
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
@@ -89,6 +90,7 @@ class Cache:
         self.gauge = Gauge()
         self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
         self._stems = {name: stems[name] for name in scope.inputs}
+        self._deadlines = Deadlines(stems)
         self._finder = Finder(scope, key, stems)
         self._refused: Integers = np.empty(0, np.int64)
         self._kept_up = 0
@@ -173,7 +175,8 @@ class Cache:
             frontier = self._finder.join(target, frontier, codes, ranges.expand(0, len(kept)))
         frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
         counts = np.bincount(frontier.at, minlength=keys)
-        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier)))
+        times = self._deadlines.find(frontier.ids)
+        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier), times))
 
     def _number(self, frontier: Frontier) -> dict[str, RowIds]:
         return {name: ids + self._stems[name].gone for name, ids in frontier.ids.items()}
@@ -244,9 +247,9 @@ class Cache:
         order = np.argsort(hashes, kind="stable")
         _, first, counts = np.unique(hashes.take(order), return_index=True, return_counts=True)
         sorted_rows = {name: numbers.take(order) for name, numbers in rows.items()}
-        chosen = order.take(first)
-        own = [code.take(chosen) for code in codes]
-        self.store.add(own, Combinations(counts, sorted_rows), now, are_held=self._mask_begun(own))
+        chosen, times = order.take(first), self._deadlines.find(frontier.ids).take(order)
+        own, made = [code.take(chosen) for code in codes], Combinations(counts, sorted_rows, times)
+        self.store.add(own, made, now, are_held=self._mask_begun(own))
 
     def _mask_begun(self, _codes: Sequence[KeyCodes]) -> Mask | bool:
         """Mask the keys that are held from now on: none, since these are held already."""
