@@ -52,7 +52,7 @@ class Workload:
         """Count the rows of the streams."""
         return sum(self.data[stream.name].num_rows for stream in self.query.streams)
 
-    def cut(self, batch_rows: int) -> Mapping[str, pa.Table | Sequence[pa.Table]]:
+    def cut(self, batch_rows: int) -> Mapping[str, Any]:
         """Give the data as `run_local` takes it: tables, or micro-batches of one time for all streams.
 
         Of these a stream has so many rows on average over all streams.

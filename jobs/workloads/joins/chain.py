@@ -60,17 +60,16 @@ def chain(  # noqa: PLR0913  what an experiment may vary
         {"meets": (meets, 0, 1), "burst": (burst, 1, MOST_BURST)}, {"common": common, "scan": scan, "by_rows": by_rows}
     )
     check_whole(streams, "streams", 3, where="chain", most=len(NAMES))
-    for name, size in {"multiplicity": multiplicity, "window": window, "rows": rows}.items():
-        check_whole(size, name, where="chain")
+    _check_wholes(multiplicity=multiplicity, window=window, rows=rows)
     shares, names = _read_rates(rates, streams), NAMES[:streams]
     counts, held = (np.maximum((shares * size).astype(np.int64), 1).tolist() for size in (rows, window))
-    windows = [eddy.Rows(size) if by_rows else eddy.Range(window) for size in held]
+    windows = [eddy.Rows(size) for size in held] if by_rows else [eddy.Range(window)] * streams
     return Workload(
         name="chain",
         query=_query(names, windows, _write_joins(names, common=common, scan=scan)),
         data=_make_data(names, counts, _list_domains(held, multiplicity, common=common), meets, burst, rows, seed),
         facts={"streams": streams, "multiplicity": multiplicity, "meets": meets},
-        paced="ts" if rates is not None or burst > 1 else "",
+        paced="ts" if rates or burst > 1 else "",
     )
 
 
@@ -106,6 +105,11 @@ def _check(shares: Mapping[str, tuple[object, float, float]], switches: Mapping[
     for name, switch in switches.items():
         if not isinstance(switch, bool):
             raise QueryError(f"chain: {name}: expected true or false, got {switch!r}")
+
+
+def _check_wholes(**wholes: object) -> None:
+    for name, number in wholes.items():
+        check_whole(number, name, where="chain")
 
 
 def _query(names: str, windows: Sequence[eddy.Range | eddy.Rows], joins: Sequence[str]) -> eddy.Query:
