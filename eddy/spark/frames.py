@@ -119,7 +119,7 @@ def _find_needed(query: Query) -> Needed:
     """Find the columns that the query names; None for all."""
     if query.outputs is None:
         return None
-    parts = (*query.predicates, *(f.predicate for f in query.filters))
+    parts = (*query.conditions, *(f.predicate for f in query.filters))
     read = [*(c for part in parts for c in part.columns), *(c for c, _ in query.outputs)]
     read += [Column(s.name, name) for s in query.streams for name in (s.time, s.malformed, s.arrived) if name]
     return {(str(c.stream), fold_case(c.name)) for c in read}
