@@ -133,11 +133,10 @@ def describe_idle_index(query: Query) -> str:
 def list_read_columns(
     query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice, clock: Clock
 ) -> dict[str, pa.Schema]:
-    """List the columns of each stream that an engine would read.
+    """List the columns of each stream and table that an engine would read.
 
-    Tables are as they are. Mistakes are found on the way. A column is read to answer the query, to admit rows, or to
-    tell them apart. Mistakes in the texts of joins and filters, and in the policy's parameters, are the errors that
-    building an engine would raise.
+    A column is read to answer the query, to admit rows, or to tell them apart. Mistakes in the texts of joins and
+    filters, and in the policy's parameters, are the errors that building an engine would raise.
     """
     binding = bind(query, schemas)
     for condition in binding.query.conditions:
@@ -145,7 +144,8 @@ def list_read_columns(
     for f in binding.query.filters:
         f.bind(binding.types)
     features = make_policy(policy, _setting(binding, clock)).features
-    found = dict(schemas)
+    # A table of which nothing is read still has rows to join: a column has to say how many.
+    found = {name: pa.schema([*binding.find_stored(name)] or [*schema][:1]) for name, schema in schemas.items()}
     for stream in binding.query.streams:
         schema = schemas[stream.name]
         read = {*binding.find_stored(stream.name).names, stream.malformed, stream.arrived}

@@ -61,33 +61,36 @@ def read_existence(
             where = f'{kind} "{shorten(text.text, LONGEST_NAME)}"'
             table = _find_table(text, tables, joined, where)
             found.setdefault((kind, table), []).extend(_split(text, table, where))
-    for kind, table in found:
-        other = ANTI if kind == SEMI else SEMI
-        if (other, table) in found:
+    made = [Existence(kind=kind, table=table, conditions=parts) for (kind, table), parts in found.items()]
+    for one in made:
+        if (ANTI if one.kind == SEMI else SEMI, one.table) in found:
             raise QueryError(
-                f'query: table "{table}" is asked by semi and by anti; give a second table of the same rows, with a '
-                "name of its own"
+                f'query: table "{one.table}" is asked by semi and by anti; give a second table of the same rows, with '
+                "a name of its own"
             )
-    return tuple(Existence(kind=kind, table=table, conditions=parts) for (kind, table), parts in found.items())
+        if not one.needs:
+            raise QueryError(
+                f'query: {one.kind}: expected a condition between "{one.table}" and a stream or another input, got '
+                f'"{shorten(one.conditions[0].text, LONGEST_NAME)}" alone, which asks all rows the same'
+            )
+    return tuple(made)
 
 
 def _find_table(text: sql.Expression, tables: Collection[str], joined: Set[str], where: str) -> str:
     """Find the table that a text asks: the one that nothing else names."""
     named = [name for name in tables if name in text.inputs]
     free = [name for name in named if name not in joined]
-    if len(free) == 1 and len(text.inputs) > 1:
+    if len(free) == 1:
         return free[0]
-    if len(text.inputs) > 1 and named and not free:
+    if named and not free:
         raise QueryError(
             f"{where}: joins, filters or select name {quote(named)} as well, so results have its rows; leave one out, "
             "or give a second table of the same rows, with a name of its own"
         )
-    got = f"of tables {quote(free)}" if free else f"of {quote(sorted(text.inputs))} alone"
-    if len(free) == 1:
-        got = f'of table "{free[0]}" alone'
+    got = f"of {quote(free)}" if free else f"of {quote(sorted(text.inputs))} alone"
     raise QueryError(
-        f"{where}: expected a condition between one table that nothing else names and a stream or another input, got "
-        f"one {got}; the table is asked whether it has a match"
+        f"{where}: expected a condition on one table that nothing else names, got one {got}; that table is asked "
+        "whether it has a match"
     )
 
 

@@ -100,8 +100,11 @@ def _upto(most: int) -> list[eddy.Filter]:
         ({"joins": "a.n = users.id", "semi": USER}, f'semi "{USER}": joins, filters or select name "users" as well'),
         ({"semi": USER, "filters": [OLD]}, 'joins, filters or select name "users" as well, so results have its rows'),
         ({"semi": USER, "select": ["users.id"]}, 'joins, filters or select name "users" as well'),
-        ({"semi": "users.level > 3"}, "expected a condition between one table that nothing else names .* of table"),
-        ({"anti": "a.user > 3"}, 'anti "a.user > 3": expected a condition between one table .* got one of "a" alone'),
+        (
+            {"semi": "users.level > 3"},
+            'semi: expected a condition between "users" and a stream .* asks all rows the same',
+        ),
+        ({"anti": "a.user > 3"}, 'anti "a.user > 3": expected a condition on one table .* got one of "a" alone'),
         ({"semi": f"{USER} and a.n > 1"}, 'expected conditions on "users", got "a.n > 1"; a condition on others is'),
         ({"semi": "user = users.id"}, 'semi "user = users.id": column "user" names no stream'),
         ({"semi": "a.user = user.id"}, 'unknown stream or table "user"; did you mean "users"'),
