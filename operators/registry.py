@@ -10,6 +10,7 @@ from eddy.operators.exists import Exists
 from eddy.operators.filter import FilterOperator
 from eddy.operators.meets import Meets
 from eddy.operators.probe import Probe
+from eddy.operators.whole import Whole
 
 OPERATORS: dict[str, Callable[..., Operator]] = {
     "filter": FilterOperator,
@@ -17,4 +18,5 @@ OPERATORS: dict[str, Callable[..., Operator]] = {
     "probe": Probe,
     "meets": Meets,
     "cached": Cached,
+    "whole": Whole,
 }
