@@ -48,6 +48,14 @@ QUERY = Section(
             kind=TEXTS,
             default=[],
         ),
+        "semi": ConfigKey(
+            text='conditions with a table that must have a match: `"a.k = known.k"`; it adds no row and no column',
+            kind=TEXTS,
+            default=[],
+        ),
+        "anti": ConfigKey(
+            text='conditions with a table that must have no match: `"a.k = banned.k"`', kind=TEXTS, default=[]
+        ),
         "select": ConfigKey(
             text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; all, as `stream_column`, when left out',
             kind=TEXTS,
@@ -75,7 +83,7 @@ QUERY = Section(
 STREAM = Section(
     text="An unbounded input. Its name is what joins and filters call it.",
     keys={
-        "time": ConfigKey(text="the column of the event time; a stream that is joined with nothing needs none"),
+        "time": ConfigKey(text="the column of the event time; a stream that is joined with no other needs none"),
         "window": ConfigKey(
             text="how much older than the newest row of a combination a row may be; without a limit the state grows "
             "for ever",
