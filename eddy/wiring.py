@@ -39,6 +39,7 @@ from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
+from eddy.query.cost import read_tariff
 from eddy.query.filter import SKIP
 from eddy.query.join_graph import cached_name, find_near, probe_name
 from eddy.sql import Column
@@ -195,7 +196,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    return Machinery(filters, {name: store}, faults)
+    return Machinery(filters, {name: store}, faults, tariff=read_tariff(binding.query.filters))
 
 
 def _build_machinery(
@@ -236,7 +237,8 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches)
+    operators = [*filters, *probes, *meets, *cached]
+    return Machinery(operators, stems, faults, indexes, caches, read_tariff(query.filters))
 
 
 def _make_cached(

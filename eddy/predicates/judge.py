@@ -25,12 +25,13 @@ class Judged(NamedTuple):
     """The rows that go on, and their faults; None for no faults.
 
     A row with a fault goes on without an answer. `skipped` rows do not pass because the predicate is not asked about
-    rows with a null.
+    rows with a null, and `reused` ones have the answer that their values had before.
     """
 
     passed: Mask
     faults: FaultCodes | None
     skipped: int = 0
+    reused: int = 0
 
 
 class Judge:

@@ -21,6 +21,7 @@ from eddy.predicates.judge import Predicate, ask_sql
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
+from eddy.query.cost import check_cost
 from eddy.query.validation import check_name, duration, fill, texts
 from eddy.sql.values.name_case import find_own
 
@@ -59,6 +60,10 @@ class Filter:
     that are dear, or that must not be made. Errors need none: `x <> 0` guards `y / x > 1` in any order, and in one
     text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
 
+    `cost` is what a row costs that it is asked about, for users who know better than the clock: a time, such as
+    "20 milliseconds", or a number in any unit, which every function of the query must then have. Policies go by it in
+    place of seconds.
+
     >>> Filter("big", on="a", where="v > 10").on
     ('a',)
     """
@@ -75,11 +80,13 @@ class Filter:
     time_limit: str | None = field(default=None, kw_only=True)
     concurrency: int | None = field(default=None, kw_only=True)
     after: Sequence[str] | None = field(default=None, kw_only=True)
+    cost: float | str | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         where = check_name("filter", self.name)
         check_flag(self.rowwise, "rowwise", where=where)
+        check_cost(self.cost, where)
         fill(self, "on", texts(self.on, f"{where}: on"))
         fill(self, "after", None if self.after is None else texts(self.after, f"{where}: after"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):

@@ -13,6 +13,7 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
+from eddy.query.cost import read_tariff
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, meets_name, probe_name
@@ -74,6 +75,7 @@ class Query:
             self._check_input(name, where)
         for name, error in check_after({f.name: f.after or () for f in self.filters}):
             raise QueryError(f'filter "{name}": {error}')
+        read_tariff(self.filters)
         fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))

@@ -18,6 +18,7 @@ from __future__ import annotations
 from eddy.jobs.config.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
 from eddy.jobs.config.schema import (
     ANYTHING,
+    COST,
     COUNT,
     FLAG,
     INDEX,
@@ -154,6 +155,11 @@ FILTER = Section(
             text="one filter, or a list of them, that must act first: this one sees no row that they drop; a circle is "
             "an error",
             kind=ONE_OR_MORE,
+        ),
+        "cost": ConfigKey(
+            text="what a row costs that it is asked about, where you know better than the clock: a time such as "
+            '`"20 milliseconds"`, or a number in any unit, which every function must then have',
+            kind=COST,
         ),
     },
 )
