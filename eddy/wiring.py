@@ -36,11 +36,9 @@ from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
-from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
-from eddy.query.filter import SKIP
 from eddy.query.join_graph import cached_name, find_near, probe_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
@@ -237,8 +235,7 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    operators = [*filters, *probes, *meets, *cached]
-    return Machinery(operators, stems, faults, indexes, caches, read_tariff(query.filters))
+    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches, read_tariff(query.filters))
 
 
 def _make_cached(
@@ -388,8 +385,7 @@ def _policy(name: str) -> Callable[..., Policy]:
 def _filter(
     asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
-    predicate = asked.bind(binding.types)
-    judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
+    judge = asked.make_judge(binding.types, faults)
     columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
     times = {
         stream.name: (stream.time, stores[stream.name].column(stream.time))

@@ -20,7 +20,7 @@ TIMED = ("window", "delay", "max_ahead")
 """Keys of a stream that are lengths of event time."""
 
 
-TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency")
+TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "batch_size", "cache")
 """Keys of a filter that say what its own do."""
 
 
