@@ -36,11 +36,10 @@ from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners
 from eddy.policies.registry import POLICIES
 from eddy.predicates.faults import Faults
-from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
+from eddy.query.cost import read_tariff
 from eddy.query.existence import SEMI
-from eddy.query.filter import SKIP
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
@@ -184,7 +183,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    return Machinery(filters, {name: store}, faults)
+    return Machinery(filters, {name: store}, faults, tariff=read_tariff(binding.query.filters))
 
 
 def _build_machinery(
@@ -195,10 +194,7 @@ def _build_machinery(
     seed: tuple[int, int],
     caches: Caches,
 ) -> Machinery:
-    """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each.
-
-    The filters remember what they said of rows that are stored.
-    """
+    """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
     query = binding.query
     if len(query.given) == 1:
         return _pass_input(binding, faults)
@@ -211,8 +207,7 @@ def _build_machinery(
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = _make_filters(binding, stems, faults)
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -226,7 +221,16 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *exists, *probes, *meets, *cached], stems, faults, indexes, caches)
+    return Machinery(
+        [*filters, *exists, *probes, *meets, *cached], stems, faults, indexes, caches, read_tariff(query.filters)
+    )
+
+
+def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
+    """Make the filters; one over one input remembers what it said of rows that are stored."""
+    filters = binding.query.filters
+    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in filters]
+    return [_filter(f, binding, stems, faults, m) for f, m in zip(filters, memories, strict=True)]
 
 
 def _make_exists(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
@@ -388,8 +392,7 @@ def _policy(name: str) -> Callable[..., Policy]:
 def _filter(
     asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
-    predicate = asked.bind(binding.types)
-    judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
+    judge = asked.make_judge(binding.types, faults)
     columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
     times = {
         stream.name: (stream.time, stores[stream.name].column(stream.time))

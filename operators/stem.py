@@ -233,7 +233,7 @@ class Stem:
         judged = ask(new)
         self._remember(filter, new, judged)
         known = self._verdicts[filter].values.take(ids)
-        return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
+        return self._judged_before(filter, known)._replace(skipped=judged.skipped, reused=judged.reused), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
         """Give known verdicts.
