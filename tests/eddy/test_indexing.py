@@ -42,6 +42,7 @@ COUNT = IndexCount(
     sorted_rows=50,
     predicted=1.5,
     observed=2.0,
+    by_pattern=(40,),
 )
 
 TUNING = Tuning(
@@ -99,16 +100,21 @@ def test_what_is_counted_survives_being_sent() -> None:
     assert (sent.indexes, sent.tunings) == (counted.indexes, counted.tunings)
     older = {name: value for name, value in to_plain(counted).items() if name not in ("indexes", "tunings")}
     assert from_plain(older).indexes == []
+    plain = to_plain(counted)
+    plain["indexes"] = [row[:-1] for row in plain["indexes"]]
+    assert from_plain(plain).indexes == [replace(one, by_pattern=()) for one in counted.indexes]
 
 
 def test_indexes_of_cells_add_up_and_stand_where_no_row_came() -> None:
     whole = CellSum()
-    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[replace(COUNT, patterns=("a.k", "a.v"))])})
+    other = replace(COUNT, patterns=("a.k", "a.v"), by_pattern=(30, 10))
+    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[other])})
     assert first.indexes == [
         replace(
             COUNT,
             **{name: 2 * getattr(COUNT, name) for name in (*indexing.WORK, *indexing.STANDING)},
             patterns=("a.k", "a.v"),
+            by_pattern=(70, 10),
         )
     ]
     second = whole.add(1, {1: counters(indexes=[replace(COUNT, rows=120, probes=1)])})
