@@ -35,6 +35,13 @@ class Server(NamedTuple):
     enough: float = math.inf
 
 
+class Found(NamedTuple):
+    """The key map that answers a search in a part, None for a look through all rows, up to so many tuples."""
+
+    key_map: KeyMap | None
+    enough: float
+
+
 class Servers(NamedTuple):
     """What answers searches in a part, as long as what it was found out from stays: the `stamp`."""
 
@@ -134,8 +141,12 @@ class Serving:
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )
 
-    def find(self, part: Part, request: Request) -> KeyMap | None:
-        """Find the key map that answers a search in a part; None for a look through all its rows."""
+    def count_asked(self, request: Request) -> int:
+        """Count the tuples that have asked, as long as the rows are as they are."""
+        return self._probed[request.pattern, request.then]
+
+    def find(self, part: Part, request: Request) -> Found:
+        """Find the key map that answers a search in a part."""
         asked = (request.pattern, request.then)
         # What is best among so many rows is best, or nearly so, until they are twice as many.
         stamp = (part.rows.bit_length(), part.maps, self.chosen, self.admission.decisions, self._sample.age)
@@ -145,9 +156,9 @@ class Serving:
         if asked not in servers.known:
             servers.known[asked] = self._find(part, *asked)
         best, own, enough = servers.known[asked]
-        found = own if self._probed[asked] > enough else best
-        if found is not None and found not in self.maps:
-            self.maps.append(found)
+        found = Found(best, enough) if self._probed[asked] <= enough else Found(own, math.inf)
+        if found.key_map is not None and found.key_map not in self.maps:
+            self.maps.append(found.key_map)
         return found
 
     def _find(self, part: Part, pattern: int, then: int | None) -> Server:
