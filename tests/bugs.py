@@ -301,10 +301,10 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
-        name="maps are chosen by the last turn of the searches",
-        file="operators/tuning/learned.py",
-        old="weight = LONGER**-self.returns if self.mix else 1.0",
-        new="weight = 1.0",
+        name="whoever was cheaper for one period takes over",
+        file="operators/tuning/tuner.py",
+        old="if rival.ahead <= MARGIN * self.learned.wait * max(life, batches):",
+        new="if rival.ahead <= 0:",
         tests=(INDEXING,),
     ),
     Bug(

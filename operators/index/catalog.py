@@ -70,7 +70,7 @@ class Catalog:
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
         fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
         self._builder = Builder(self.settings, ticks, self._sample, fewest)
-        self._serving = Serving(self.settings.kind, self._parts, self._builder, self._sample)
+        self._serving = Serving(self.settings.does, self._parts, self._builder, self._sample)
         # What is found out once for the rows as they are: indexes that are ready, and their places.
         self._fresh = False
         self._lots = Lots()
@@ -94,6 +94,11 @@ class Catalog:
     def maps(self) -> tuple[KeyMap, ...]:
         """The key maps in force."""
         return tuple(self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+
+    @property
+    def stored(self) -> int:
+        """The number of rows."""
+        return sum(part.rows for part in self._parts)
 
     @property
     def parts(self) -> Sequence[PartView]:

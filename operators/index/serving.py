@@ -14,13 +14,11 @@ from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
+from eddy.operators.tuning.settings import Kind
 from eddy.tuples.request import Request
 
 HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
-
-FALLING_BACK = ("chosen", "told")
-"""The kinds under which an index that is missed is built: under the others, it is their point to do without."""
 
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
@@ -55,7 +53,7 @@ class Serving:
     `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern.
     """
 
-    def __init__(self, kind: str, parts: Parts, builder: Builder, sample: Sample) -> None:
+    def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample) -> None:
         self.maps: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
@@ -182,7 +180,7 @@ class Serving:
     @property
     def may_fall_back(self) -> bool:
         """What serves a search may be another once enough tuples have asked."""
-        return self._kind in FALLING_BACK and self.chosen is not None
+        return self._kind.is_free and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
         return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))

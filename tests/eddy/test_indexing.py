@@ -293,8 +293,8 @@ STEADY = eddy.Query(
 """Rows go from the ninth micro-batch of 25 on."""
 
 
-def steady_batches(count: int) -> list[dict[str, pa.RecordBatch]]:
-    chance, rows = np.random.default_rng(1), 25 * count
+def steady_batches(count: int, seed: int = 1) -> list[dict[str, pa.RecordBatch]]:
+    chance, rows = np.random.default_rng(seed), 25 * count
     tables = {
         name: pa.record_batch(
             {"ts": np.arange(rows), "k": chance.integers(0, 12, rows), "v": chance.integers(0, 12, rows)}
@@ -341,18 +341,25 @@ def test_the_first_choice_of_a_kind_that_was_asked_for_promises_nothing() -> Non
     assert "%" not in next(line for line in explain(run.report).splitlines() if "as the kind asks for" in line)
 
 
-@pytest.mark.parametrize("policy", ["source", "content"])
+@pytest.mark.parametrize(("policy", "most", "late"), [("source", 36, 4), ("content", 18, 1)])
 def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
-    policy: str, monkeypatch: pytest.MonkeyPatch
+    policy: str, most: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A policy that finds two orders alike asks in turns; whoever chose for one of the turns chooses for both then."""
+    """A policy that finds two orders alike asks in turns; what was dear in the other turn has to make up for it.
+
+    By the last period alone it is 20 switches or more for each of the seeds; the rule was not made with the last two.
+    """
     monkeypatch.setattr(learned, "LOOK", 0)
-    parts = steady_batches(80)
-    running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
-    switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
-    # Three inputs; by the last period alone it is 20 or more.
-    assert len(switches) <= 15
-    assert sum(n >= 50 for n in switches) <= 1
+    switches = []
+    for seed in (1, 2, 11, 15):
+        parts = steady_batches(80, seed)
+        running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
+        told = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
+        # Of three inputs.
+        assert len(told) <= 12
+        switches += told
+    assert len(switches) <= most
+    assert sum(n >= 50 for n in switches) <= late
 
 
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])

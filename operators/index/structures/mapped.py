@@ -55,7 +55,9 @@ class MappedIndex:
         codes = codes.astype(np.uint32)
         wanted = codes if rows is None else codes.take(rows)
         # Only tables of all codes can be put together.
-        order, self._table = _Table.make(wanted, total, part.rows, is_dense=_is_dense(total, max(part.rows, part.among)))
+        order, self._table = _Table.make(
+            wanted, total, part.rows, is_dense=_is_dense(total, max(part.rows, part.among))
+        )
         self.order: Numbers = (order if rows is None else rows.take(order)).astype(np.min_scalar_type(part.rows))
         self._searches: dict[int, _Search] = {}
 
