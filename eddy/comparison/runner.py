@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -34,9 +35,11 @@ class RunResult:
 
 
 class RunPolicy(Protocol):
-    """Runs a policy, with the rows of a micro-batch, a seed, and a choice of indexes."""
+    """Runs a policy, with the rows of a micro-batch, a seed, a choice of indexes, and the memory of caches."""
 
-    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, /) -> RunResult:
+    def __call__(
+        self, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None, /
+    ) -> RunResult:
         """Run once, from beginning to end."""
 
 
@@ -70,11 +73,20 @@ class Local:
     def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
-        def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+        def run(
+            policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None
+        ) -> RunResult:
             index = tell_coming(workload, policy, batch_rows, seed, index)
+            data = workload.cut(batch_rows)
             started, cpu = time.perf_counter(), time.process_time()
             done = run_local(
-                workload.query, workload.data, policy=policy, index=index, batch_rows=batch_rows, seed=seed
+                workload.query,
+                data,
+                policy=policy,
+                index=index,
+                cache_memory=cache_memory,
+                batch_rows=batch_rows,
+                seed=seed,
             )
             wall_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
             return RunResult(
@@ -108,16 +120,26 @@ class OnSpark:
         once: it is in it that Spark starts its workers and compiles most of its code, which takes several times what a
         run takes.
         """
+        if workload.paced:
+            raise QueryError(
+                f'compare: runner="spark": streams of workload "{workload.name}" come at rates of their own, and files '
+                'of one size would not keep them; take runner="local"'
+            )
         from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 
         with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
 
-            def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+            def run(
+                policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None
+            ) -> RunResult:
                 index = tell_coming(workload, policy, batch_rows, seed, index)
+                started = partial(
+                    trial.run, policy, batch_rows=batch_rows, seed=seed, index=index, cache_memory=cache_memory
+                )
                 if not self._warm:
-                    trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
+                    started()
                     self._warm = True
-                results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
+                results, report, seconds = started()
                 return RunResult(results=results, report=report, wall_seconds=seconds)
 
             yield run
@@ -136,7 +158,7 @@ def tell_coming(
     if not settings.does.is_told or settings.coming:
         return index
     recorded = run_local(
-        workload.query, workload.data, policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
+        workload.query, workload.cut(batch_rows), policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
     )
     return replace(settings, coming=[_count_probes(counters.indexes) for counters in recorded.report.counters])
 

@@ -14,13 +14,14 @@ from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Ou
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
+from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrays import Hashes, RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -78,11 +79,15 @@ class Router:
         classify: Classify,
         clock: Clock,
         prices: Prices,
+        tariff: Tariff = NO_TARIFF,
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self.statistics = Statistics()
         self.prices = prices
+        self._tariff = tariff
+        # The seconds of the last step by the clock: the rest of what it took is the router's own.
+        self._timed = 0.0
         self._run = {operator.name: operator.run for operator in operators}
         self._reads = {operator.name: operator.reads for operator in operators}
         self._policy = policy
@@ -193,9 +198,9 @@ class Router:
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
             acted = taken + len(outcome.counts)
             self.statistics.add(hop, statistic)
-            apart += statistic.seconds
+            apart += self._timed
             if self._asides.trails or self._policy.is_listening:
-                apart += self._learn(step.cut(taken, acted), hop, outcome.counts, statistic)
+                apart += self._learn(step.cut(taken, acted), hop, outcome, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
             left += [] if outcome.left is None else [outcome.left + taken]
@@ -269,9 +274,9 @@ class Router:
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
-        acted, apart = len(outcome.counts), statistic.seconds
+        acted, apart = len(outcome.counts), self._timed
         if self._asides.trails or self._policy.is_listening:
-            apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
+            apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
         return outcome.tuples, outcome.left, statistic
 
@@ -287,20 +292,25 @@ class Router:
         yield from self._follow(found.passed, Leg(route=found.last), found.last)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
+        """Let an operator act; gives what came out, and what the step is to count for."""
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
-        seconds = self._clock() - started
-        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
-        self.routing.add(hop, statistic)
+        self._timed = seconds = self._clock() - started
+        timed = Statistic(
+            *(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped, outcome.reused)
+        )
+        # Reports have the seconds that it took; whoever chooses goes by what users say that it costs.
+        self.routing.add(hop, timed)
+        statistic = self._tariff.charge(hop, timed)
         self.prices.add(hop, statistic)
         return outcome, statistic
 
-    def _learn(self, step: SharedStep, hop: Hop, counts: Counts, made: Statistic) -> float:
+    def _learn(self, step: SharedStep, hop: Hop, outcome: Outcome, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
         if self._asides.trails:
-            self._asides.note(step.legs, step.rows, hop, counts)
-        self._tell(step, (hop,), (counts,), (made,), is_profile=False)
+            self._asides.note(step.legs, step.rows, hop, outcome.counts)
+        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, keys=outcome.keys)
         seconds = self._clock() - started
         self.routing.learning += seconds
         return seconds
@@ -321,6 +331,7 @@ class Router:
         statistics: Sequence[Statistic],
         *,
         is_profile: bool,
+        keys: Callable[[], Hashes] | None = None,
     ) -> None:
         """Tell the policy, if it listens."""
         if not self._policy.is_listening:
@@ -335,6 +346,7 @@ class Router:
                 statistics=tuple(statistics),
                 buckets=self._classify(step.tuples),
                 is_profile=is_profile,
+                keys=keys,
             )
         )
 
