@@ -107,8 +107,8 @@ BUGS = (
     Bug(
         name="keys that a kind of index does not use are passed over",
         file="operators/tuning/settings.py",
-        old="for key in given if key not in USED[kind] and key not in bad]",
-        new="for key in given if key not in NUMBERS and key not in USED[kind] and key not in bad]",
+        old="for key in given if key not in KINDS[kind].keys and key not in bad",
+        new="for key in given if key not in NUMBERS and key not in KINDS[kind].keys and key not in bad",
         tests=("tests/operators/tuning/test_settings.py",),
     ),
     Bug(
@@ -303,8 +303,8 @@ BUGS = (
     Bug(
         name="whoever was cheaper for one period takes over",
         file="operators/tuning/tuner.py",
-        old="if rival.ahead <= MARGIN * self.learned.wait * max(life, batches):",
-        new="if rival.ahead <= 0:",
+        old="        least = lasting * learned.wait * race.work\n",
+        new="        least = 0.0\n",
         tests=(INDEXING,),
     ),
     Bug(
@@ -1448,13 +1448,13 @@ BUGS = (
     Bug(
         name="a switch is not taken back",
         file="operators/tuning/tuner.py",
-        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n            elif",
-        new="            if",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved, workload)\n",
+        new="",
         tests=(TUNERS, "-k", "taken_back"),
     ),
     Bug(
         name="migration forgets its bound",
-        file="operators/tuning/tuner.py",
+        file="operators/tuning/migrator.py",
         old="            if rows > self._budget:\n                break\n",
         new="",
         tests=(TUNERS, "-k", "in_order_again"),

@@ -24,8 +24,8 @@ THINKING = 0.02
 """The share of the work that looks may take."""
 
 LOOK = 20_000
-"""What a look takes for each pattern that is tracked, in looks of a tuple into a part: two milliseconds for seven, where
-a tuple's look takes fourteen nanoseconds."""
+"""What a look takes for each pattern that is tracked, in looks of a tuple into a part: two milliseconds for seven,
+where a tuple's look takes fourteen nanoseconds."""
 
 MOST_IDLE = 3
 """How often the time between two looks doubles, after looks that led to no switch."""

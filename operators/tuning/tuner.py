@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
 from eddy.operators.index.price import CANDIDATE, SORTED_ROW
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
-from eddy.operators.tuning.contracts import REST, Assessment, OldPart
+from eddy.operators.tuning.contracts import REST, Assessment
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
 from eddy.operators.tuning.learned import Learned, Rival
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
-from eddy.operators.tuning.observed import Observed, Part, Sampled, SampledKeys
+from eddy.operators.tuning.migrator import Migrator, Searched, has_maps
+from eddy.operators.tuning.observed import Observed, Part, TunedCatalog
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
@@ -42,9 +43,6 @@ SPLIT = 2.0
 """Parts more that a search looks into after a switch: with windows of 40,000 rows and two switches of one input, of
 2.4 parts there were 4.9. Those of few rows that came since merge only among themselves."""
 
-SORTED_AGAIN = 1.0
-"""Rows that are put in order again for each row that comes, while old parts get new maps."""
-
 FIRST_SEARCHES = 4_096
 """Searches after which maps are chosen for the first time, or a period, if that is less."""
 
@@ -60,9 +58,6 @@ MOST_WAIT = 64
 MOST_CORRECTIONS = 512
 """Sets of keys of which it is remembered what was found of what was predicted."""
 
-STILL = MIGRATIONS["partial"]()
-"""Rows that do not go, as those of a table, would never get the maps in force: they do where that pays."""
-
 TAKEN_BACK = "taken back"
 
 FORCED = "as the kind asks for"
@@ -74,36 +69,6 @@ class Race(NamedTuple):
 
     work: float
     gains: Mapping[tuple[KeyMap, ...], float]
-
-
-class TunedCatalog(Sampled, Protocol):
-    """What the tuner asks of a catalog, and tells it."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The texts of the keys."""
-
-    @property
-    def maps(self) -> tuple[KeyMap, ...]:
-        """The maps in force."""
-
-    @property
-    def room(self) -> float:
-        """The bytes that indexes may take."""
-
-    @property
-    def stored(self) -> int:
-        """The number of rows."""
-
-    @property
-    def parts(self) -> Sequence[Part]:
-        """The parts, from the oldest to the newest."""
-
-    def use(self, maps: Sequence[KeyMap]) -> None:
-        """Give parts that are yet to come these maps."""
-
-    def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
-        """Give a part these maps; says how many rows are put in order for that."""
 
 
 class Tuner:
@@ -121,10 +86,7 @@ class Tuner:
         self._seed = seed
         self._prices = COSTS[settings.cost or settings.does.cost]
         self._selection = SELECTIONS[settings.kind](settings)
-        self._migration = MIGRATIONS[settings.migrate]()
-        # Rows that may be put in order again now, and old parts that are not worth it.
-        self._budget = 0.0
-        self._left_alone: set[int] = set()
+        self._migrator = Migrator(catalog, MIGRATIONS[settings.migrate]())
         self.assessment = self.assess_anew()
 
     @property
@@ -157,7 +119,10 @@ class Tuner:
         self.learned.searches += searches
         if self.learned.maps is not None:
             # Where no rows come, as in a table, searches pay for those that are put in order again.
-            self._migrate(self.learned.maps, counts.arrived or searches, is_still=not counts.arrived)
+            came, searched = counts.arrived or searches, Searched(self.observed, self.learned.corrected, self._life())
+            migrated = self._migrator.migrate(self.learned.maps, came, searched, is_still=not counts.arrived)
+            if self.trial is not None:
+                self.trial.migrated += migrated
         if self.trial is not None:
             self._follow(self.trial, counts, stored)
         return searches
@@ -279,7 +244,7 @@ class Tuner:
         learned.put(after)
         learned.idle = 0
         done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
-        self._budget, self._left_alone = 0.0, set()
+        self._migrator.begin()
         return Trial(
             number=learned.number,
             why=why,
@@ -297,7 +262,7 @@ class Tuner:
         is_whole = trial.left <= 0
         if not is_whole:
             trial.left -= counts.arrived
-            if trial.left <= 0 or all(_has(part, trial.after) for part in self._catalog.parts):
+            if trial.left <= 0 or all(has_maps(part, trial.after) for part in self._catalog.parts):
                 trial.left, trial.observed = 0, Observed()
                 return
         measured = trial.observed
@@ -321,7 +286,7 @@ class Tuner:
         learned.lose(trial.after, self._price(trial.after, workload) * (1 - 1 / (1 - saved)))
         learned.quiet = learned.searches + learned.wait * self._settings.period
         learned.wait, learned.calm = min(2 * learned.wait, MOST_WAIT), 0
-        self._budget, self._left_alone = 0.0, set()
+        self._migrator.begin()
         self._tell(
             replace(
                 trial,
@@ -334,48 +299,6 @@ class Tuner:
             ),
             None,
         )
-
-    def _migrate(self, maps: tuple[KeyMap, ...], came: int, *, is_still: bool) -> None:
-        """Give old parts the maps in force, the newest first, within the bound."""
-        migration = STILL if is_still else self._migration
-        parts = self._catalog.parts
-        waiting = [
-            (at, part)
-            for at, part in reversed(list(enumerate(parts)))
-            if part.rows and not _has(part, maps) and part.number not in self._left_alone
-        ]
-        if not waiting:
-            self._budget = 0.0
-            return
-        self._budget += SORTED_AGAIN * came
-        for at, part in waiting:
-            rows = part.rows * max(len(maps), 1)
-            if rows > self._budget:
-                break
-            if not migration.choose([self._weigh(at, maps, parts)]):
-                self._left_alone.add(part.number)
-                continue
-            self._budget -= rows
-            done = self._catalog.migrate(part.number, maps)
-            if self.trial is not None:
-                self.trial.migrated += done
-
-    def _weigh(self, at: int, maps: tuple[KeyMap, ...], parts: Sequence[Part]) -> OldPart:
-        """Say what a part has still to serve, and what new maps would save of that."""
-        part, rows = parts[at], sum(one.rows for one in parts)
-        newer = sum(one.rows for one in parts[at + 1 :])
-        left = self._life() * (1 - newer / max(rows, 1))
-        here = Workload(
-            arrived=0.0,
-            searches={p: times / max(self.observed.batches, 1) for p, times in self.observed.asked.items()},
-            stored=float(part.rows),
-            keys=SampledKeys(self._catalog, part.rows),
-            corrected=self.learned.corrected,
-        )
-        had = tuple(one for one in part.maps if one.fields)
-        work = MEASURED.sort * part.rows * len(maps)
-        saved = (price_maps(had, here) - price_maps(maps, here)) * left
-        return OldPart(number=part.number, rows=part.rows, saved=saved, work=work)
 
     def _life(self) -> float:
         """Give the micro-batches that a row stays; if none has gone yet, as many as there have been."""
@@ -428,8 +351,3 @@ def count_work(counts: IndexCounts) -> int:
     """Price what was done, in looks of a tuple into a part."""
     found = sum(done.lookups + CANDIDATE * done.candidates for done in counts.served.values())
     return int(found + SORTED_ROW * sum(counts.sorted_rows.values()))
-
-
-def _has(part: Part, maps: Sequence[KeyMap]) -> bool:
-    """Tell whether a part has all of some maps."""
-    return set(part.maps).issuperset(maps)

@@ -8,10 +8,11 @@ from typing import Any
 from eddy.errors import CheckpointError, describe_error
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
+from eddy.operators.tuning.observed import TunedCatalog
 from eddy.operators.tuning.saved import OtherKeys, read_tuner, write_tuner
 from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.settings import IndexSettings
-from eddy.operators.tuning.tuner import TunedCatalog, Tuner
+from eddy.operators.tuning.tuner import Tuner
 
 VERSION = 4
 """Of what a snapshot has learned; one of another version is let go of, since nothing but learning is lost."""

@@ -19,11 +19,12 @@ from eddy.operators.tuning import learned
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.learned import MOST_RIVALS, THINKING, Learned
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
+from eddy.operators.tuning.migrator import SORTED_AGAIN
 from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import MEASURED
-from eddy.operators.tuning.tuner import SORTED_AGAIN, TAKEN_BACK
+from eddy.operators.tuning.tuner import TAKEN_BACK
 from eddy.operators.tuning.tuners import Tuners
 from tests.operators.tuning.model import ModelCatalog
 
