@@ -108,8 +108,8 @@ BUGS = (
     Bug(
         name="keys that a kind of index does not use are passed over",
         file="operators/tuning/settings.py",
-        old="for key in given if key not in USED[kind] and key not in bad]",
-        new="for key in given if key not in NUMBERS and key not in USED[kind] and key not in bad]",
+        old="for key in given if key not in KINDS[kind].keys and key not in bad",
+        new="for key in given if key not in NUMBERS and key not in KINDS[kind].keys and key not in bad",
         tests=("tests/operators/tuning/test_settings.py",),
     ),
     Bug(
@@ -344,10 +344,10 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
-        name="maps are chosen by the last turn of the searches",
-        file="operators/tuning/learned.py",
-        old="weight = LONGER**-self.returns if self.mix else 1.0",
-        new="weight = 1.0",
+        name="whoever was cheaper for one period takes over",
+        file="operators/tuning/tuner.py",
+        old="        least = lasting * learned.wait * race.work\n",
+        new="        least = 0.0\n",
         tests=(INDEXING,),
     ),
     Bug(
@@ -1491,13 +1491,13 @@ BUGS = (
     Bug(
         name="a switch is not taken back",
         file="operators/tuning/tuner.py",
-        old="            if saved < -WORSE:\n                self._take_back(trial, saved)\n            elif",
-        new="            if",
+        old="            if saved < -WORSE:\n                self._take_back(trial, saved, workload)\n",
+        new="",
         tests=(TUNERS, "-k", "taken_back"),
     ),
     Bug(
         name="migration forgets its bound",
-        file="operators/tuning/tuner.py",
+        file="operators/tuning/migrator.py",
         old="            if rows > self._budget:\n                break\n",
         new="",
         tests=(TUNERS, "-k", "in_order_again"),
