@@ -236,7 +236,7 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches)
+    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches, caches.taps)
 
 
 def _make_cached(

@@ -147,7 +147,8 @@ class Cached:
     def _find_cache(self, key: CacheKey) -> Cache:
         """Find the cache for a key: one for all tuples that come with it, whatever they span."""
         if key not in self._by_key:
-            self._by_key[key] = Cache(self._scope, key, self._stems, self._caches.clock)
+            taps = self._caches.taps
+            self._by_key[key] = Cache(self._scope, key, self._stems, taps, self._caches.clock)
             self._caches.all.append(self._by_key[key])
         return self._by_key[key]
 

@@ -9,6 +9,7 @@ from eddy.contracts import Operator, Store
 from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
 from eddy.predicates.faults import Faults
+from eddy.taps import NO_TAPS, Taps
 
 
 class Indexes(Protocol):
@@ -65,3 +66,4 @@ class Machinery(NamedTuple):
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES
+    taps: Taps = NO_TAPS
