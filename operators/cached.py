@@ -147,10 +147,12 @@ class Cached:
     def _find_cache(self, key: CacheKey) -> Cache:
         """Find the cache for a key: one for all tuples that come with it, whatever they span."""
         if key not in self._by_key:
-            taps = self._caches.taps
-            self._by_key[key] = Cache(self._scope, key, self._stems, taps, self._caches.clock)
+            self._by_key[key] = self._make_cache(key)
             self._caches.all.append(self._by_key[key])
         return self._by_key[key]
+
+    def _make_cache(self, key: CacheKey) -> Cache:
+        return Cache(self._scope, key, self._stems, self._caches.taps, self._caches.clock)
 
     def _ask(self, view: View, tuples: Tuples) -> Asked:
         """Look the keys of tuples up."""

@@ -78,7 +78,12 @@ class Found(NamedTuple):
 
 
 class Cache:
-    """The combinations of some inputs by one key."""
+    """The combinations of some inputs by one key.
+
+    One that `is_whole` holds every key: what is not in its store has no combinations.
+    """
+
+    is_whole = False
 
     def __init__(
         self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], taps: Taps, clock: Clock = float
@@ -108,6 +113,11 @@ class Cache:
             self._upto[name] = gone + int(keep.argmax()) + int(np.count_nonzero(keep[:seen]))
 
         return follow
+
+    @property
+    def name(self) -> str:
+        """Write its inputs, for people."""
+        return ", ".join(self.scope.inputs)
 
     @property
     def gone(self) -> dict[str, int]:
@@ -185,10 +195,10 @@ class Cache:
             return
         self._refused = np.empty(0, np.int64)
         started, rows, tapped = self._clock(), sum(pending.values()), 0
-        if now - self._kept_up > MOST_MISSED:
+        if now - self._kept_up > MOST_MISSED and not self.is_whole:
             self.store.clear()
         self._kept_up = now
-        if self.store.parts:
+        if self.store.parts or self.is_whole:
             tapped = rows if self._is_tapped(pending) else 0
             self._add_fresh(self._read_tap() if tapped else self._find_fresh(), now)
         self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
@@ -251,7 +261,7 @@ class Cache:
         """Keep the combinations whose key is held; null is no key."""
         present = [v for side in self.key.sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
         frontier = frontier.keep(np.logical_and.reduce(present)) if present else frontier
-        return frontier.keep(self.store.mask_held(self._read_codes(frontier)))
+        return frontier if self.is_whole else frontier.keep(self.store.mask_held(self._read_codes(frontier)))
 
     def _read_codes(self, frontier: Frontier) -> list[KeyCodes]:
         return [side.key.codes(frontier.ids[side.input]) for side in self.key.sides]
@@ -260,27 +270,33 @@ class Cache:
         """Add combinations to the keys that they belong to."""
         if not any(len(made.at) for made in found):
             return
-        ids = {name: np.concatenate([made.ids[name] for made in found]) for name in self.scope.inputs}
-        frontier = Frontier(np.concatenate([made.at for made in found]), ids)
+        frontier = join_found(found)
         codes, rows = self._read_codes(frontier), self._number(frontier)
         hashes = hash_codes(codes)
         order = np.argsort(hashes, kind="stable")
         _, first, counts = np.unique(hashes.take(order), return_index=True, return_counts=True)
         sorted_rows = {name: numbers.take(order) for name, numbers in rows.items()}
-        chosen, times = order.take(first), self._deadlines.find(ids).take(order)
-        made = Combinations(counts, sorted_rows, times)
-        self.store.add([code.take(chosen) for code in codes], made, now, are_held=False)
+        chosen, times = order.take(first), self._deadlines.find(frontier.ids).take(order)
+        own, made = [code.take(chosen) for code in codes], Combinations(counts, sorted_rows, times)
+        self.store.add(own, made, now, are_held=self._mask_begun(own))
+
+    def _mask_begun(self, _codes: Sequence[KeyCodes]) -> Mask | bool:
+        """Mask the keys that are held from now on: none, since these are held already."""
+        return False
+
+    def _purge(self, gone: Mapping[str, int]) -> None:
+        self.store.purge(gone)
 
     def settle(self) -> CacheCount:
         """End the micro-batch, and say what was done in it: clear away what has gone, from time to time."""
         gone = self.gone
         if any((gone[n] - self._cleared[n]) * PURGE_SHARE > len(self._stems[n]) for n in gone):
-            self.store.purge(gone)
+            self._purge(gone)
             self._cleared = gone
         done, self.gauge = self.gauge, Gauge()
         self.worth = (self.worth + done.hits / max(self.store.nbytes, 1)) / 2
         return CacheCount(
-            cache=", ".join(self.scope.inputs),
+            cache=self.name,
             key=self.key.text,
             look_ups=done.looked_up,
             hits=done.hits,
@@ -293,3 +309,9 @@ class Cache:
             combinations=self.store.many,
             nbytes=self.store.nbytes,
         )
+
+
+def join_found(found: Sequence[Frontier]) -> Frontier:
+    """Put combinations one after the other."""
+    ids = {name: np.concatenate([made.ids[name] for made in found]) for name in found[0].ids}
+    return Frontier(np.concatenate([made.at for made in found]), ids)

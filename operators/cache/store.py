@@ -193,7 +193,17 @@ class CacheStore:
             held[found] |= part.held[places[found]]
         return held
 
-    def add(self, codes: Sequence[KeyCodes], made: Combinations, now: int, *, are_held: bool) -> None:
+    def mask_other(self, codes: Sequence[KeyCodes], hashes: Integers) -> Mask:
+        """Mask the keys whose hash another key has here."""
+        other = np.zeros(len(hashes), np.bool_)
+        for part in self.parts:
+            places, found = part.find(hashes)
+            if len(part.hashes):
+                same = [own.take(places) == code for own, code in zip(part.codes, codes, strict=True)]
+                other |= found & ~np.logical_and.reduce(same)
+        return other
+
+    def add(self, codes: Sequence[KeyCodes], made: Combinations, now: int, *, are_held: Mask | bool) -> None:
         """Add keys, each of them once, with their combinations; or more combinations of keys that are held."""
         hashes = hash_codes(codes)
         order = np.argsort(hashes, kind="stable")
@@ -260,6 +270,12 @@ class CacheStore:
                 kept &= verdicts != FAIL
             if not kept.all():
                 part.keep_combinations(kept)
+
+    def drop_empty(self) -> None:
+        """Let go of the keys that have no combinations."""
+        for part in self.parts:
+            if not part.counts.all():
+                part.keep_keys(part.counts > 0)
 
     def shrink(self, most: int) -> None:
         """Let go of the keys that were not used for longest, until it occupies no more than so many bytes."""
