@@ -20,7 +20,7 @@ from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
-from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
+from eddy.observe.insight import NO_INSIGHT, Branch, CacheNote, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
@@ -42,6 +42,7 @@ __all__ = [
     "Attribute",
     "Branch",
     "Buckets",
+    "CacheNote",
     "Chance",
     "Classes",
     "Clock",

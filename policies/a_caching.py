@@ -15,6 +15,7 @@ import numpy as np
 
 from eddy.contracts import (
     Branch,
+    CacheNote,
     Decision,
     Hop,
     Insight,
@@ -32,8 +33,9 @@ from eddy.contracts import (
     unknown_name,
 )
 from eddy.errors import check_choice
+from eddy.observe.pipelines import read_notes, write_notes
 from eddy.policies.caching.candidates import Candidate, keeps_prefix, list_candidates
-from eddy.policies.caching.sharing import SharedCaches
+from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.policies.caching.states import StreamCaches
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
@@ -66,7 +68,7 @@ class ACaching(Policy):
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
     >>> ACaching(setting, order="fixed").snapshot()
-    {'caches': {'due': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
+    {'notes': [], 'caches': {'due': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
     """
 
     def __init__(  # noqa: PLR0913  what a config file may say
@@ -95,7 +97,9 @@ class ACaching(Policy):
         self._shared = SharedCaches(
             interval=interval, change=change, costs=costs, force=force, probes=setting.prices.probes
         )
-        self._statistics = Statistics()
+        # Those of the engine, once there is a task.
+        self._statistics: Statistics | None = None
+        self._notes: Sequence[CacheNote] = ()
         self._candidates: dict[tuple[object, tuple[Hop, ...]], Sequence[Candidate]] = {}
         # Rows of the round, and rows that are due to go without caches, by stream.
         self._rows: dict[str, int] = {}
@@ -174,7 +178,7 @@ class ACaching(Policy):
     def learn(self) -> None:
         """Let the order learn, and judge the caches of each stream."""
         self._order.learn()
-        self._shared.learn(self._rows, self._prices, self._statistics)
+        self._shared.learn(self._rows, Known(self._prices, self._statistics or Statistics()))
         self._rows.clear()
 
     @property
@@ -199,7 +203,13 @@ class ACaching(Policy):
         streams = sorted(self._shared.streams.items())
         own = [self._tell(origin, stream) for origin, stream in streams if stream.candidates]
         others = [one for one in told.decisions if one.stream not in {decision.stream for decision in own}]
-        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets)
+        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets, caches=self._list_notes())
+
+    def _list_notes(self) -> Sequence[CacheNote]:
+        """Tell what is thought of caches; after a restart what was, until rows come and with them statistics."""
+        if self._statistics is None:
+            return self._notes
+        return self._shared.list_notes(Known(self._prices, self._statistics))
 
     def _tell(self, origin: str, stream: StreamCaches) -> Decision:
         known = ((one.hop.operator, stream.stand(one)) for one in stream.candidates)
@@ -212,13 +222,18 @@ class ACaching(Policy):
     def snapshot(self) -> State:
         """What the order has to say, and what is known of caches; combinations are found anew."""
         order = {f"{ORDER}{name}": value for name, value in self._order.snapshot().items()}
-        return {**order, "caches": {"due": dict(self._due), "rows": dict(self._rows), **self._shared.snapshot()}}
+        return {
+            **order,
+            "notes": write_notes(self._list_notes()),
+            "caches": {"due": dict(self._due), "rows": dict(self._rows), **self._shared.snapshot()},
+        }
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         own = {name.removeprefix(ORDER): value for name, value in state.items() if name.startswith(ORDER)}
         if own:
             self._order.restore(own)
+        self._notes = read_notes(state["notes"])
         self._due, self._rows = dict(state["caches"]["due"]), dict(state["caches"]["rows"])
         self._shared.restore(state["caches"])
 

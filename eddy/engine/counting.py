@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
@@ -121,4 +122,4 @@ class Counting:
             return insight
         new = count_since(insight.regrets, self._accounts)
         self._accounts = {account.stream: account for account in insight.regrets}
-        return Insight(uses=insight.uses, decisions=insight.decisions, regrets=new)
+        return replace(insight, regrets=new)

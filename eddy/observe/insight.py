@@ -110,13 +110,32 @@ class Regret(NamedTuple):
     learning: float
 
 
+class CacheNote(NamedTuple):
+    """What a policy thinks of a cache in the route of a stream.
+
+    `cache` and `key` are as `CacheCount` has them. It stands in for the hops of `route`, and `state` says whether it
+    does. In a round it saves the stream `benefit`, and to keep it up takes `cost`, whoever asks it: seconds, or calls.
+    """
+
+    stream: str
+    operator: str
+    cache: str
+    key: str
+    route: tuple[str, ...]
+    state: str
+    benefit: float
+    cost: float
+    why: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Insight:
-    """A policy's uses of operators, its last decisions, and the accounts of the last micro-batch."""
+    """A policy's uses of operators, its last decisions, the accounts of the last micro-batch, and its caches."""
 
     uses: Sequence[Use] = ()
     decisions: Sequence[Decision] = ()
     regrets: Sequence[Regret] = ()
+    caches: Sequence[CacheNote] = ()
 
 
 NO_INSIGHT = Insight()

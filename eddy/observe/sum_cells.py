@@ -10,6 +10,7 @@ from eddy.observe.caching import sum_caches
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
+from eddy.observe.pipelines import sum_notes
 from eddy.observe.regret import sum_over_cells, sum_over_time
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop
@@ -52,6 +53,7 @@ class CellSum:
                 uses=_sum_uses(known),
                 decisions=[decision for _, decision in decisions],
                 regrets=sum_over_cells(regret for part in came for regret in part.insight.regrets),
+                caches=sum_notes(part.insight.caches for part in known),
             ),
             faults=_sum_faults(came),
             indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
@@ -79,6 +81,7 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
             uses=after.insight.uses,
             decisions=list(decisions.values()),
             regrets=sum_over_time(regret for part in both for regret in part.insight.regrets),
+            caches=after.insight.caches,
         ),
         faults=_sum_faults(both),
         indexes=sum_indexes([part.indexes for part in both], [after.indexes]),

@@ -11,6 +11,7 @@ from eddy.observe import indexing
 from eddy.observe.caching import read_caches, write_caches
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
+from eddy.observe.pipelines import read_notes, write_notes
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 
@@ -46,6 +47,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "indexes": indexing.write_indexes(counters.indexes),
         "tunings": indexing.write_tunings(counters.tunings),
         "caches": write_caches(counters.caches),
+        **({"cache_notes": write_notes(counters.insight.caches)} if counters.insight.caches else {}),
     }
 
 
@@ -66,6 +68,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
             decisions=decisions,
             regrets=read_regrets(values),
+            caches=read_notes(values.get("cache_notes", ())),
         ),
         trees=_read_trees(values.get("trees", ()), decisions),
         faults=[FaultCount(**row) for row in values.get("faults", ())],

@@ -11,6 +11,7 @@ from eddy.errors import QueryError, quote
 from eddy.observe.frame_notes import find_note
 from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
+from eddy.observe.pipelines import list_run_pipelines
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural
@@ -95,7 +96,7 @@ def explain(what: Any) -> str:
     parts += list_adapting(sum_over_batches(report.counters))
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
-    parts += _list_decisions(report)
+    parts += [*list_run_pipelines(report.counters), *_list_decisions(report)]
     parts += _list_classifiers(report.learning())
     parts += list_indexes(total_indexes(c.indexes for c in report.counters))
     parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eddy.contracts import Hop, Prices, Statistics
+from eddy.contracts import CacheNote, Hop, Prices, Statistics
 from eddy.policies.caching.candidates import Candidate
 from eddy.policies.caching.select import select
 from eddy.policies.caching.states import PROFILED, TRIED, UNUSED, USED, Standing, StreamCaches
@@ -117,9 +117,8 @@ class SharedCaches:
         if self._costs == "time":
             self.find_upkeep(hop).add(upkeep)
 
-    def learn(self, rows: Mapping[str, float], prices: Prices, statistics: Statistics) -> None:
+    def learn(self, rows: Mapping[str, float], known: Known) -> None:
         """Judge the caches at the end of a round in which so many rows of each stream came."""
-        known = Known(prices, statistics)
         for origin, stream in self.streams.items():
             stream.end_round(rows.get(origin, 0.0))
         for upkeep in self._upkeep.values():
@@ -245,6 +244,30 @@ class SharedCaches:
             if one.overlaps(other):
                 saved += (1 + self._change) * max(stream.make_offer(other, 0.0, *known).benefit, 0.0)
         return saved
+
+    def list_notes(self, known: Known) -> list[CacheNote]:
+        """Tell what is thought of each cache in the routes of streams."""
+        return [
+            self._note(User(stream, one, standing), known)
+            for _, stream in sorted(self.streams.items())
+            for one, standing in stream.list_standing(PROFILED, TRIED, USED, UNUSED)
+        ]
+
+    def _note(self, user: User, known: Known) -> CacheNote:
+        stream, one, standing = user
+        is_forced, upkeep = one.hop.operator in self._force, self.find_upkeep(one.hop).price
+        seen = standing.takings.seen
+        return CacheNote(
+            stream=stream.origin,
+            operator=one.hop.operator,
+            cache=", ".join(sorted(one.inputs)),
+            key=one.hop.pattern,
+            route=tuple(hop.operator for hop in stream.route[one.start : one.stop]),
+            state=USED if is_forced else standing.state,
+            benefit=stream.make_offer(one, upkeep, *known).benefit if seen else 0.0,
+            cost=upkeep if seen else 0.0,
+            why="it was asked for" if is_forced else standing.why,
+        )
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from eddy.contracts import Hop, Prices, Setting, Statistic, Statistics
 from eddy.policies.a_caching import ACaching
 from eddy.policies.caching.candidates import Candidate
 from eddy.policies.caching.select import Offer, is_legal, select, value
-from eddy.policies.caching.sharing import SharedCaches
+from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.tuples.splitmix import splitmix64
 from tests.policies.checks import steady_clock
 
@@ -58,7 +59,7 @@ class World:
                         upkeep = 0.0 if hop in kept_up else self.upkeep[hop]
                         self.shared.observe(name, hop, 1_000, self.takes[hop] * 1_000 + upkeep, upkeep)
                         kept_up.add(hop)
-            self.shared.learn(dict.fromkeys(self.shared.streams, 1_000), self.prices, self.statistics)
+            self.shared.learn(dict.fromkeys(self.shared.streams, 1_000), Known(self.prices, self.statistics))
 
     def states(self, stream: str = "t") -> dict[str, str]:
         caches = self.shared.find(stream)
@@ -149,9 +150,8 @@ def test_keys_that_never_come_again_are_not_worth_a_trial() -> None:
     world = World()
     for keys, is_used in ((np.arange(10_000), False), (np.arange(10_000) % 500, True)):
         for _ in range(20):
-            hashes = splitmix64(keys.astype(np.uint64))
-            world.caches.note_keys(B, lambda hashes=hashes: hashes)  # type: ignore[misc]
-            world.caches.note_keys(C, lambda hashes=hashes: hashes)  # type: ignore[misc]
+            for hop in (B, C):
+                world.caches.note_keys(hop, partial(splitmix64, keys.astype(np.uint64)))
             world.rounds(1)
         assert ("used" in world.states().values()) == is_used
         assert is_used or set(world.states().values()) == {"profiled"}
