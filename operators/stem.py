@@ -52,10 +52,11 @@ class Stem:
     """One input's stored rows: values, times, verdicts, keys.
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
-    goes. Where one does, `followers` hear of it.
+    goes. Where one does, `followers` hear of it. Without `keeps` rows are here for their own micro-batch only, so that
+    conditions can read them, and verdicts have a place.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that is known of an input, by keyword
         self,
         schema: pa.Schema,
         *,
@@ -66,6 +67,7 @@ class Stem:
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
         index_room: Callable[[], int] = lambda: sys.maxsize,
+        keeps: bool = True,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
@@ -75,7 +77,7 @@ class Stem:
         self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
-        self._index_room = index_room
+        self._index_room, self._keeps = index_room, keeps
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -231,7 +233,7 @@ class Stem:
         judged = ask(new)
         self._remember(filter, new, judged)
         known = self._verdicts[filter].values.take(ids)
-        return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
+        return self._judged_before(filter, known)._replace(skipped=judged.skipped, reused=judged.reused), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
         """Give known verdicts.
@@ -263,8 +265,8 @@ class Stem:
 
         Dead rows are forgotten, and segments that no on-time row can meet.
         """
-        keep = np.ones(len(self), np.bool_)
-        if self.dead:
+        keep = np.full(len(self), self._keeps)
+        if self.dead and self._keeps:
             # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole
             # moves all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
             first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh

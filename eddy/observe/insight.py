@@ -7,7 +7,7 @@ rows weigh less. They are plain numbers, so they survive a restart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
@@ -109,6 +109,11 @@ class Regret(NamedTuple):
     control: float
     learning: float
 
+    def divide(self, unit: float) -> Regret:
+        """Write it in another unit than seconds."""
+        stream, state, arm, *costs = self
+        return Regret(stream, state, arm, *(cost / unit for cost in costs))
+
 
 class CacheNote(NamedTuple):
     """What a policy thinks of a cache in the route of a stream.
@@ -136,6 +141,21 @@ class Insight:
     decisions: Sequence[Decision] = ()
     regrets: Sequence[Regret] = ()
     caches: Sequence[CacheNote] = ()
+
+    def divide(self, unit: float) -> Insight:
+        """Write costs in another unit than seconds, of which one is so many."""
+        decisions = [
+            replace(
+                d,
+                ways=tuple(
+                    replace(way, predicted=way.predicted / unit, observed=way.observed / unit) for way in d.ways
+                ),
+            )
+            for d in self.decisions
+        ]
+        caches = [note._replace(benefit=note.benefit / unit, cost=note.cost / unit) for note in self.caches]
+        regrets = [regret.divide(unit) for regret in self.regrets]
+        return replace(self, decisions=decisions, regrets=regrets, caches=caches)
 
 
 NO_INSIGHT = Insight()

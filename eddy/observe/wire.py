@@ -17,6 +17,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
+    | {"costs", "in_seconds"}
 )
 """The parts of counters that are no plain values themselves."""
 
@@ -48,6 +49,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "tunings": indexing.write_tunings(counters.tunings),
         "caches": write_caches(counters.caches),
         **({"cache_notes": write_notes(counters.insight.caches)} if counters.insight.caches else {}),
+        **({"costs": dict(counters.costs), "in_seconds": counters.in_seconds} if counters.costs else {}),
     }
 
 
@@ -75,6 +77,8 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         indexes=indexing.read_indexes(values.get("indexes", ())),
         tunings=indexing.read_tunings(values.get("tunings", ())),
         caches=read_caches(values.get("caches", ())),
+        costs=values.get("costs", {}),
+        in_seconds=values.get("in_seconds", True),
     )
 
 

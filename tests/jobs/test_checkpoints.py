@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+import eddy
 from eddy.engine.snapshot import unpack
 from eddy.jobs import cli
 from eddy.jobs.config.config import load
@@ -231,7 +233,7 @@ def test_pipelines_are_drawn_with_their_caches() -> None:
     query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts"])
     schema = pa.schema([("ts", pa.int64()), ("x", pa.int64()), ("k", pa.int64())])
     policy = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}
-    found = wiring.engine(query, dict.fromkeys("rst", schema), policy, tables={}, clock=float, seed=0)
+    found = engine(query, dict.fromkeys("rst", schema), policy, tables={}, clock=float, seed=0)
     rows = pa.record_batch({"ts": [1, 2, 3], "x": [1, 1, 2], "k": [5, 5, 6]}, schema=schema)
     list(found.run(dict.fromkeys("rst", rows)))
     told = list(describe_learned([CellState(number=0, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)]))
