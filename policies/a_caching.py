@@ -33,7 +33,7 @@ from eddy.contracts import (
     unknown_name,
 )
 from eddy.errors import check_choice
-from eddy.observe.pipelines import read_notes, write_notes
+from eddy.observe.caching import read_notes, write_notes
 from eddy.policies.caching.candidates import Candidate, keeps_prefix, list_candidates
 from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.policies.caching.states import StreamCaches

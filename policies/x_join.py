@@ -27,7 +27,7 @@ from eddy.contracts import (
     Task,
     check_whole,
 )
-from eddy.observe.pipelines import write_notes
+from eddy.observe.caching import write_notes
 from eddy.policies.caching.tree_costs import TreeCosts
 from eddy.policies.caching.trees import Part, find_best_tree, read_tree
 from eddy.query.join_graph import is_whole, probe_name, probe_target, whole_name

@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
-from eddy.observe.caching import CacheCount
+from eddy.observe.caching import CacheCount, judge_cache
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
-from eddy.observe.pipelines import judge_cache
 from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.observe.statistics import Statistic, total
 from eddy.observe.tariff import choose_writer

@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from eddy.observe.caching import sum_caches
+from eddy.observe.caching import sum_caches, sum_notes
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
-from eddy.observe.pipelines import sum_notes
 from eddy.observe.regret import sum_over_cells, sum_over_time
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.tuples import Hop

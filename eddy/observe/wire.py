@@ -8,10 +8,9 @@ from typing import Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe import indexing
-from eddy.observe.caching import read_caches, write_caches
+from eddy.observe.caching import read_caches, read_notes, write_caches, write_notes
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
-from eddy.observe.pipelines import read_notes, write_notes
 from eddy.observe.statistics import Statistic
 from eddy.tuples import Hop
 

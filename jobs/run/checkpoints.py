@@ -12,9 +12,9 @@ from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
+from eddy.observe.caching import list_pipelines, read_notes, sum_notes
 from eddy.observe.indexing import list_indexes, list_tunings, read_latest, sum_indexes
 from eddy.observe.insight import Regret
-from eddy.observe.pipelines import list_pipelines, read_notes, sum_notes
 from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns, plural

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import eddy
+from eddy.observe.caching import sum_notes
 from eddy.observe.insight import CacheNote
-from eddy.observe.pipelines import sum_notes
 from eddy.observe.sum_cells import CellSum, merge_batches
 from eddy.observe.wire import from_plain, to_plain
 from tests.eddy.test_caches import pairs
