@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.snapshot_file import resume, write_file
@@ -256,7 +257,14 @@ def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> 
     def make() -> Engine:
         schemas = {stream: table.schema}
         return wiring.engine(
-            query, schemas, options.policy, tables={}, clock=clock, thinking=time.thread_time, seed=options.seed
+            query,
+            schemas,
+            options.policy,
+            tables={},
+            clock=clock,
+            thinking=time.thread_time,
+            working=make_work_clock(),
+            seed=options.seed,
         )
 
     learned = None if options.remember is None else Path(options.remember)

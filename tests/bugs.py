@@ -935,7 +935,7 @@ BUGS = (
         name="a decision under way forgets its tables in a restart",
         file="policies/query_mesh/decision.py",
         old="        tables.restore(arrays)\n",
-        new="        tables.tellers = arrays[\"tellers\"].copy()\n",
+        new='        tables.tellers = arrays["tellers"].copy()\n',
         tests=("tests/policies/query_mesh/test_pace.py",),
     ),
     Bug(
