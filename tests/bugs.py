@@ -962,10 +962,24 @@ BUGS = (
     ),
     Bug(
         name="rows of a stream that has changed stay evidence",
-        file="policies/query_mesh/evidence.py",
+        file="policies/query_mesh/decision.py",
         old="return every if same else fresh",
         new="return every",
         tests=("tests/policies/query_mesh",),
+    ),
+    Bug(
+        name="a micro-batch waits for a whole decision",
+        file="policies/query_mesh/schedule.py",
+        old="        steps = int(allowed / self._step)\n",
+        new="        steps = int(20 * allowed / self._step)\n",
+        tests=("tests/policies/query_mesh/test_pace.py",),
+    ),
+    Bug(
+        name="a decision under way forgets its tables in a restart",
+        file="policies/query_mesh/decision.py",
+        old="        tables.restore(arrays)\n",
+        new='        tables.tellers = arrays["tellers"].copy()\n',
+        tests=("tests/policies/query_mesh/test_pace.py",),
     ),
     Bug(
         name="buckets that are cut anew keep their sample",
