@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import eddy
 from eddy.local import Run
 from eddy.operators import matching
-from eddy.operators.alike import FEWEST, find_alike
 from eddy.operators.conditions import Residual
 from eddy.predicates.judge import Judged
 from eddy.tuples import Lineage, Tuples
+from eddy.tuples.alike import FEWEST, find_alike
 from tests.tries import fewer
 
 CONDITION = "t.v + s.v < 7"

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.operators.pairs import Pairs
-from eddy.tuples import Tuples
 from eddy.tuples.arrays import Integers, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import TimeBounds
-from eddy.tuples.runs import Lots, Ranges
+from eddy.tuples.tuples import Tuples
 
 FEWEST = 2
 """Tuples in a lot, on average, from which on lots are searched for: spelling out costs as much as a short search."""
@@ -81,13 +79,3 @@ def find_extremes(bounds: TimeBounds, alike: Alike) -> Extremes:
             for begin, end in ((low, high), (high, low))
         )
     )
-
-
-def spell_out(pairs: Pairs, counts: Integers, of: RowIds) -> Pairs:
-    """Give for each tuple what its lot has found: `counts` says how much each lot has, `of` which is whose."""
-    lots = Lots()
-    lots.add(None, 0, len(pairs.rows))
-    starts = np.cumsum(counts) - counts
-    at, places = Ranges(starts.take(of)[:, None], counts.take(of)[:, None], lots).expand(0, len(of))
-    faults = None if pairs.faults is None else pairs.faults.take(places)
-    return Pairs(at, pairs.rows.take(places), faults)
