@@ -1664,6 +1664,20 @@ BUGS = (
         tests=(CACHES,),
     ),
     Bug(
+        name="tuples that search alike are thought to be inside of windows alike",
+        file="eddy/tuples/alike.py",
+        old="        earliest, latest = self.narrowest.take(at)\n",
+        new="        earliest, latest = self.widest.take(at)\n",
+        tests=("tests/operators/test_alike.py",),
+    ),
+    Bug(
+        name="tuples that search alike are thought to have come at the same time",
+        file="eddy/tuples/alike.py",
+        old="    by = {tuples.lineage.origin, *settles}\n",
+        new="    by = {*settles}\n",
+        tests=("tests/operators/test_alike.py",),
+    ),
+    Bug(
         name="a tap is used that was torn",
         file="eddy/taps.py",
         old="        return not self._is_torn and not self._under_way\n",
