@@ -39,6 +39,7 @@ from eddy.predicates.faults import Faults
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
+from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
@@ -55,19 +56,7 @@ list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
 
-POLICY_PARTS = (
-    "features",
-    "insight",
-    "is_calm",
-    "is_listening",
-    "is_new",
-    "is_urgent",
-    "plan",
-    "observe",
-    "learn",
-    "snapshot",
-    "restore",
-)
+POLICY_PARTS = "features insight is_calm is_listening is_new is_urgent plan observe learn snapshot restore".split()
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""
@@ -143,19 +132,19 @@ def describe_idle_index(query: Query) -> str:
 def list_read_columns(
     query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice, clock: Clock
 ) -> dict[str, pa.Schema]:
-    """List the columns of each stream that an engine would read.
+    """List the columns of each stream and table that an engine would read.
 
-    Tables are as they are. Mistakes are found on the way. A column is read to answer the query, to admit rows, or to
-    tell them apart. Mistakes in the texts of joins and filters, and in the policy's parameters, are the errors that
-    building an engine would raise.
+    A column is read to answer the query, to admit rows, or to tell them apart. Mistakes in the texts of joins and
+    filters, and in the policy's parameters, are the errors that building an engine would raise.
     """
     binding = bind(query, schemas)
-    for predicate in binding.query.predicates:
-        predicate.condition(binding.types)
+    for condition in binding.query.conditions:
+        condition.condition(binding.types)
     for f in binding.query.filters:
         f.bind(binding.types)
     features = make_policy(policy, _setting(binding, clock)).features
-    found = dict(schemas)
+    # A table of which nothing is read still has rows to join: a column has to say how many.
+    found = {name: pa.schema([*binding.find_stored(name)] or [*schema][:1]) for name, schema in schemas.items()}
     for stream in binding.query.streams:
         schema = schemas[stream.name]
         read = {*binding.find_stored(stream.name).names, stream.malformed, stream.arrived}
@@ -175,7 +164,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequenc
     streams = {s.name for s in query.streams}
     stored = {Column(s.name, column) for s in query.streams for column in binding.find_stored(s.name).names}
     setting = Setting(
-        operators=(*(f.name for f in query.filters), *probes),
+        operators=(*(f.name for f in query.filters), *(one.name for one in query.existence), *probes),
         columns=tuple(columns),
         reads=frozenset(stored.intersection(columns)),
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
@@ -205,23 +194,20 @@ def _build_machinery(
     seed: tuple[int, int],
     caches: Caches,
 ) -> Machinery:
-    """Make the filters, and where inputs are joined a STeM, a probe, its first phase and caches for each.
-
-    The filters remember what they said of rows that are stored.
-    """
+    """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
     query = binding.query
-    if len(query.inputs) == 1:
+    if len(query.given) == 1:
         return _pass_input(binding, faults)
     # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
     choose_kernels()
     room = IndexRoom(query.max_state)
     stems = _make_stems(binding, index, room)
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
+    exists = _make_exists(binding, stems, faults)
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = _make_filters(binding, stems, faults)
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -235,7 +221,26 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *probes, *meets, *cached], stems, faults, indexes, caches, read_tariff(query.filters))
+    return Machinery(
+        [*filters, *exists, *probes, *meets, *cached], stems, faults, indexes, caches, read_tariff(query.filters)
+    )
+
+
+def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
+    """Make the filters; one over one input remembers what it said of rows that are stored."""
+    filters = binding.query.filters
+    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in filters]
+    return [_filter(f, binding, stems, faults, m) for f, m in zip(filters, memories, strict=True)]
+
+
+def _make_exists(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
+    """Make an operator for each table that is asked for a match; no other searches that table."""
+    asked = binding.query.existence
+    sorted_out = [sort_conditions(one.conditions, binding.types, stems, faults) for one in asked]
+    return [
+        OPERATORS["exists"](one.name, Matching(one.table, stems, own), Rule(needs=one.needs), keeps=one.kind == SEMI)
+        for one, own in zip(asked, sorted_out, strict=True)
+    ]
 
 
 def _make_cached(
@@ -260,7 +265,7 @@ def _make_cached(
 def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict[str, Stem]:
     """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
     query = binding.query
-    own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.inputs}
+    own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.given}
     streams = {
         s.name: Stem(
             binding.find_stored(s.name),
@@ -271,6 +276,8 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
             filters=own[s.name],
             index=index,
             index_room=room.left,
+            # Nobody searches the rows of a single stream: tables send no tuples.
+            keeps=len(query.streams) > 1,
         )
         for s in query.streams
     }

@@ -13,7 +13,7 @@ from eddy.contracts import Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.counting import Counting, Settled
-from eddy.engine.emission import Emission, Rejected
+from eddy.engine.emission import Emission, Picked, Rejected
 from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
@@ -34,7 +34,9 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrow import no_rows
 from eddy.tuples.packed import Packed
+from eddy.tuples.tuples import merge
 
 Emitted = TypeVar("Emitted")
 
@@ -95,15 +97,34 @@ class Engine:
         """
         yield from self._run(batch, mark, self._outlet.batches)
 
-    def pick(self, rows: pa.RecordBatch) -> RowIds:
+    def pick(self, rows: pa.RecordBatch) -> Picked:
         """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
 
         Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
         """
         (name,) = self._streams
-        parts = list(self._run({name: rows}, None, self._outlet.rows))
-        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        return np.sort(self._find_places(name, passed))
+        for picked in list(self._run({name: rows}, None, self._pick)):
+            return picked
+        return Picked(np.empty(0, np.int64), None if self._is_alone else no_rows(self.schema))
+
+    def _pick(self, done: Iterator[Tuples]) -> Iterator[Picked]:
+        """Find the places of what is done, at once."""
+        (name,) = self._streams
+        parts = list(self._outlet.tuples(done))
+        if not parts:
+            return
+        whole = merge(parts)
+        places = self._find_places(name, whole.ids[name])
+        if self._is_alone:
+            yield Picked(np.sort(places), None)
+            return
+        # Routing says in which order combinations come out; they are told by row, then in the order of the tables.
+        order = np.lexsort([*(whole.ids[table] for table in reversed(self._binding.query.inputs[1:])), places])
+        yield Picked(places.take(order), self._outlet.gather(whole.take(order)))
+
+    @property
+    def _is_alone(self) -> bool:
+        return len(self._binding.query.inputs) == 1
 
     def read_rejected(self) -> list[Rejected]:
         """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""

@@ -16,6 +16,7 @@ from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
 from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
+from eddy.query.existence import SEMI
 from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
@@ -142,7 +143,11 @@ def list_joins(query: Query) -> Iterator[str]:
     """Write which inputs each condition connects."""
     for predicate in query.predicates:
         yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    if not query.predicates:
+    for one in query.existence:
+        verb = "has a match" if one.kind == SEMI else "has none"
+        texts = " and ".join(condition.text for condition in one.conditions)
+        yield f"  {', '.join(sorted(one.needs))}, if {one.table} {verb}: {texts}"
+    if not query.conditions:
         yield "  none"
 
 
@@ -151,15 +156,19 @@ def list_patterns(query: Query) -> Iterator[str]:
 
     Those are the columns that equalities compare. Nobody searches the rows of a single input.
     """
-    if len(query.inputs) == 1:
+    if len(query.given) == 1:
         yield "  none: rows of one stream are filtered as they come, and not kept"
         return
-    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
-    for predicate in query.predicates:
-        compared = predicate.comparison()
+    # Rows of a single stream are not searched, and not kept: tables look for nothing.
+    alone = {query.streams[0].name} if len(query.streams) == 1 else set()
+    found: dict[str, dict[str, str]] = {name: {} for name in query.given if name not in alone}
+    asked = {one.table for one in query.existence}
+    for condition in query.conditions:
+        compared = condition.comparison()
         if compared is not None and compared.op == "=":
             for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
-                if len(side.inputs) == 1:
+                # Nor does a table that is asked for a match.
+                if len(side.inputs) == 1 and not (side.inputs <= alone or other.inputs <= asked):
                     found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
     for name, others in found.items():
         told = [f"{column} (from {other})" for other, column in others.items()]
@@ -180,7 +189,7 @@ def list_windows(query: Query) -> Iterator[str]:
 
 def list_warnings(query: Query) -> Iterator[str]:
     """Warn of settings that are allowed, and seldom meant."""
-    if len(query.inputs) == 1:
+    if len(query.streams) == 1:
         return
     for stream in query.streams:
         if isinstance(stream.window, Unbounded):

@@ -51,6 +51,14 @@ QUERY = Section(
             kind=TEXTS,
             default=[],
         ),
+        "semi": ConfigKey(
+            text='conditions with a table that must have a match: `"a.k = known.k"`; it adds no row and no column',
+            kind=TEXTS,
+            default=[],
+        ),
+        "anti": ConfigKey(
+            text='conditions with a table that must have no match: `"a.k = banned.k"`', kind=TEXTS, default=[]
+        ),
         "select": ConfigKey(
             text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; all, as `stream_column`, when left out',
             kind=TEXTS,
@@ -78,7 +86,7 @@ QUERY = Section(
 STREAM = Section(
     text="An unbounded input. Its name is what joins and filters call it.",
     keys={
-        "time": ConfigKey(text="the column of the event time; a stream that is joined with nothing needs none"),
+        "time": ConfigKey(text="the column of the event time; a stream that is joined with no other needs none"),
         "window": ConfigKey(
             text="how much older than the newest row of a combination a row may be; without a limit the state grows "
             "for ever",
@@ -255,6 +263,9 @@ INDEXES = Section(
         **_index_key("migrate", "which of the rows that are stored get new indexes too; `none` waits until they leave"),
         **_index_key("merge", "keep neighbouring parts of a window as one index", FLAG),
         **_index_key("time_order", "keep rows of one value in order of time, so that windows bound a search", FLAG),
+        **_index_key(
+            "chains", "let a search by equalities follow chains of rows, the newest first, with compiled kernels", FLAG
+        ),
         **_index_key("training", "with `static`: after how many searches it chooses", COUNT),
         **_index_key(
             "cost",

@@ -33,7 +33,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     """
     before = len(mistakes.found)
     named, tabled = read.get("streams", {}), read.get("tables", {})
-    alone = len(named) + len(tabled) == 1
+    alone = len(named) == 1
     streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
     tables = [_table(name, mistakes) for name in tabled]
     made = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
@@ -73,7 +73,7 @@ def _part_of(
     with _note_errors(("query",), mistakes):
         return _query(**{**whole, "cross": True})
     with suppress(QueryError):
-        return _query(**{**whole, "cross": True, "select": None})
+        return _query(**{**whole, "cross": True, "select": None, "semi": (), "anti": ()})
     return None
 
 

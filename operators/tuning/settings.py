@@ -37,7 +37,7 @@ TUNING = ("assess", "epsilon", "theta", "schedule", "period", "trigger", "migrat
 """The keys of the kinds that choose more than once."""
 
 USED: Mapping[str, Collection[str]] = {
-    "patterns": LAYOUT,
+    "patterns": (*LAYOUT, "chains"),
     "hash": (*LAYOUT, "count", *TUNING),
     "bits": (*LAYOUT, "bits", *TUNING, "cost"),
     "static": (*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"),
@@ -58,6 +58,7 @@ class IndexSettings:
     `count` indexes of kind `hash`; `bits` of a bit-address index. `epsilon` and `theta` bound what an assessment
     forgets and what it reports. `period` and `trigger` are in requests, as is `training`, after which `static` chooses.
     `merge` and `time_order` say how rows are laid out: as one index for neighbouring segments, and in order of time.
+    `chains` lets searches by whole patterns go along chains of rows, where kernels are compiled.
     `coming` is what an experiment has recorded for `told`.
     """
 
@@ -73,15 +74,21 @@ class IndexSettings:
     migrate: str = "none"
     merge: bool = True
     time_order: bool = True
+    chains: bool = True
     training: int = 60_000
     cost: str | None = None
     coming: Coming = ()
+
+    @property
+    def may_link(self) -> bool:
+        """Searches may go along chains: each pattern has an index of its own, and windows bound a search."""
+        return self.chains and self.kind == "patterns" and self.merge and self.time_order
 
     def describe(self) -> dict[str, Any]:
         """Give the keys that the kind uses, with their values.
 
         >>> IndexSettings(kind="patterns").describe()
-        {'kind': 'patterns', 'merge': True, 'time_order': True}
+        {'kind': 'patterns', 'merge': True, 'time_order': True, 'chains': True}
         """
         return {name: value for name, value in self.keys().items() if name in USED[self.kind]}
 
@@ -120,6 +127,7 @@ NUMBERS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "training": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
     "merge": ("true or false", lambda value: isinstance(value, bool)),
     "time_order": ("true or false", lambda value: isinstance(value, bool)),
+    "chains": ("true or false", lambda value: isinstance(value, bool)),
 }
 """What each of the other keys may be."""
 
