@@ -261,10 +261,7 @@ class Stem:
         self._alive.put(failed, FALLEN)
 
     def settle(self, watermark: float | None) -> None:
-        """End the micro-batch.
-
-        Dead rows are forgotten, and segments that no on-time row can meet.
-        """
+        """End the micro-batch: dead rows are forgotten, and segments that no on-time row can meet."""
         kept = self._find_kept(watermark)
         if kept.gone or kept.has_holes:
             self._retain(kept)
