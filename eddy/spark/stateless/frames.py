@@ -20,7 +20,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
-from pyspark.sql.pandas.functions import arrow_udf
 
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
@@ -34,6 +33,7 @@ from eddy.spark.listener import listen
 from eddy.spark.progress import metric_name, wait_for_report
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
+from eddy.spark.versions import find_arrow_udf
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.sql.values.name_case import fold_case
 from eddy.wiring import PolicyChoice, check_policy, list_read_columns
@@ -131,9 +131,7 @@ def _ask(plan: WherePlan) -> Column:
 
     judge.__name__ = plan.query.name
     kind = ", ".join([task.VERDICT, *(f"{name} string" for name in task.ASIDE if aside)])
-    # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.
-    make: Any = arrow_udf
-    asked: Column = make(judge, kind)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
+    asked: Column = find_arrow_udf()(judge, kind)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
     return asked
 
 
