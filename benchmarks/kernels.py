@@ -15,6 +15,7 @@ from benchmarks.measure import SEED, Line, seconds_of
 from eddy.kernels.arguments import (
     CodeTable,
     HashBits,
+    HeldPart,
     Kernels,
     Lookup,
     Lookups,
@@ -22,10 +23,12 @@ from eddy.kernels.arguments import (
     Places,
     Rising,
     Screen,
+    Sieve,
     Term,
 )
 from eddy.kernels.choice import make_choice
 from eddy.kernels.plain import PLAIN
+from eddy.tuples.arrays import Integers
 from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Lots, Ranges
 from eddy.tuples.splitmix import mix
@@ -34,6 +37,9 @@ PROBES = 1_000
 ROWS = (1_000, 10_000, 100_000, 500_000)
 SPARE = 1
 """Bits of codes beyond those that number rows."""
+
+FOUND = 5
+"""Combinations for each key of a cache."""
 
 CALLS = 20
 """Calls that are timed together."""
@@ -82,7 +88,19 @@ def _list_work(kernels: Kernels, rows: int) -> Mapping[str, Work]:
         "sort_codes": lambda: kernels.sort_codes(codes, bits),
         "look_up": look_up,
         "screen": lambda: kernels.screen(ranges, asked, 0, 1 << 18),
+        "propose": _propose(kernels, rows, before),
     }
+
+
+def _propose(kernels: Kernels, rows: int, before: Integers) -> Work:
+    """What a look-up in a cache does, that of five combinations for each key."""
+    numbers, lots = np.arange(rows), Lots()
+    lots.add(None, 0, rows)
+    starts = np.arange(PROBES)[:, None] % (rows - FOUND)
+    ranges = Ranges(starts, np.full((PROBES, 1), FOUND), lots)
+    held = HeldPart([numbers, numbers], numbers, numbers)
+    asked = Sieve([held], [0, 0], [rows, rows], [before, None], [None, None], before // rows, before)
+    return lambda: kernels.propose(ranges, asked, 0, 1 << 18)
 
 
 BENCHMARKS = (alone,)

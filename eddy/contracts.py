@@ -114,7 +114,8 @@ class Outcome(NamedTuple):
     much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its
     tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are rows that a filter did not
     ask about, because of a null; `left` the positions of tuples that an option has refused, which go on without it.
-    Tuples that come out carry the faults that they had, and those of what had no answer.
+    `keys()` are hashes of what a probe has searched by, tuple by tuple. Tuples that come out carry the faults that they
+    had, and those of what had no answer.
     """
 
     tuples: Tuples
@@ -122,6 +123,7 @@ class Outcome(NamedTuple):
     evaluated: int
     skipped: int = 0
     left: RowIds | None = None
+    keys: Callable[[], Hashes] | None = None
 
 
 class Operator(Protocol):
@@ -281,7 +283,8 @@ class Observation(NamedTuple):
 
     Legs whose next hop is the same take that step together, in parts where much comes out of a probe; `rows` says how
     many tuples each of the `legs` has in it, one leg's after the other's. `outcomes` has an array for each hop: how
-    many tuples came out, tuple by tuple. A step has one hop. `buckets()` are those of the rows that came at `origin`.
+    many tuples came out, tuple by tuple. A step has one hop. `buckets()` are those of the rows that came at `origin`,
+    and `keys()` hashes of what the tuples of a probe's step were looked up by; None where that is nothing.
 
     `is_profile` tells the two kinds of profiles from steps. That of an exhaustive leg is of this leg alone, and has all
     of its hops, each run on every tuple. That of the legs with asides of a task comes after their steps: it has the
@@ -299,6 +302,7 @@ class Observation(NamedTuple):
     statistics: tuple[Statistic, ...]
     buckets: Look
     is_profile: bool = False
+    keys: Callable[[], Hashes] | None = None
 
 
 class Policy(Protocol):

@@ -40,7 +40,7 @@ from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.filter import SKIP
-from eddy.query.join_graph import cached_name, find_near, probe_name
+from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -246,15 +246,15 @@ def _make_cached(
     near: Mapping[str, frozenset[frozenset[str]]],
     caches: Caches,
 ) -> list[Operator]:
-    """Make an operator for each part of the join that can be cached."""
+    """Make the operators for each part of the join that can be cached, or kept whole."""
     parts = islice(list_parts(query.inputs, [s.name for s in query.streams], near, joins), MOST_PARTS)
     made: dict[str, Operator] = {}
     for part, before in parts:
-        name = cached_name(part)
-        # Names of inputs may make two parts be called the same, or as a filter: the second does without.
-        if name not in made and name not in {f.name for f in query.filters}:
-            rule = Rule(near=before, gives=part, does=frozenset(map(probe_name, part)), optional=True)
-            made[name] = OPERATORS["cached"](part, stems, joins, rule, caches)
+        rule = Rule(near=before, gives=part, does=frozenset(map(probe_name, part)), optional=True)
+        for kind, name in (("cached", cached_name(part)), ("whole", whole_name(part))):
+            # Names of inputs may make two parts be called the same, or as a filter: the second does without.
+            if name not in made and name not in {f.name for f in query.filters}:
+                made[name] = OPERATORS[kind](part, stems, joins, rule, caches)
     return list(made.values())
 
 

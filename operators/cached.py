@@ -14,7 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.contracts import Outcome
+from eddy.kernels.arguments import HeldPart, Sieve
+from eddy.kernels.choice import choose_kernels
 from eddy.operators.cache.cache import Cache, Found
+from eddy.operators.cache.deadlines import Deadlines
 from eddy.operators.cache.room import Caches
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.conditions import Conditions, Residual, Side
@@ -32,8 +35,9 @@ from eddy.tuples.runs import Ranges
 class View(NamedTuple):
     """A cache as tuples see it that span certain inputs.
 
-    `sides` are theirs, one for each of the cache's key. `checks` holds each input's rows against the tuple, and
-    `residuals` are the conditions to ask, each with whether it is about the cache's inputs alone.
+    `sides` are theirs, one for each of the cache's key. `checks` holds rows against the tuple, of inputs of which more
+    is to be asked than numbers say, and `residuals` are the conditions to ask, each with whether it is about the
+    cache's inputs alone.
     """
 
     cache: Cache
@@ -83,6 +87,7 @@ class Cached:
         self.rule = rule
         self._scope = Scope(inputs, conditions)
         self._stems = stems
+        self._deadlines = Deadlines(stems)
         self._whole = {name: Matching(name, stems, conditions) for name in inputs}
         self._caches = caches
         self._by_key: dict[CacheKey, Cache] = {}
@@ -105,9 +110,7 @@ class Cached:
         view = self._find_view(tuples.lineage.spans)
         view.cache.keep_up(self._caches.now)
         asked = self._ask(view, tuples.first(MOST_TUPLES))
-        taken = max(int(np.searchsorted(np.cumsum(asked.ranges.per_probe()), MOST_CANDIDATES, side="right")), 1)
-        taken = min(taken, len(asked.tuples))
-        proposed = self._propose(view, *asked.ranges.expand(0, taken))
+        proposed, taken = self._propose(view.cache, asked)
         proposed = self._check(view, asked.tuples, proposed)
         evaluated = len(proposed.at)
         proposed = self._judge(view, asked.tuples, proposed)
@@ -130,17 +133,26 @@ class Cached:
             found = self._views[spans] = View(
                 self._find_cache(key),
                 sides,
-                {name: Matching(name, self._stems, left) for name in self._scope.inputs},
+                {n: Matching(n, self._stems, left) for n in self._scope.inputs if self._is_unsettled(n, left)},
                 self._scope.list_residuals(spans),
             )
         return found
 
+    def _is_unsettled(self, name: str, left: Conditions) -> bool:
+        """Tell whether more must be asked of an input's rows than that the key is the same, arrival and deadlines."""
+        stem = self._stems[name]
+        has_more = any(name in pair.sides for pair in (*left.equalities, *left.orders))
+        return has_more or stem.has_ranks or (stem.timed and not self._deadlines.are_exact)
+
     def _find_cache(self, key: CacheKey) -> Cache:
         """Find the cache for a key: one for all tuples that come with it, whatever they span."""
         if key not in self._by_key:
-            self._by_key[key] = Cache(self._scope, key, self._stems, self._caches.clock)
+            self._by_key[key] = self._make_cache(key)
             self._caches.all.append(self._by_key[key])
         return self._by_key[key]
+
+    def _make_cache(self, key: CacheKey) -> Cache:
+        return Cache(self._scope, key, self._stems, self._caches.clock)
 
     def _ask(self, view: View, tuples: Tuples) -> Asked:
         """Look the keys of tuples up."""
@@ -155,13 +167,23 @@ class Cached:
         found.ranges.counts[found.refused] = 0
         return _cut(tuples, present, found)
 
-    def _propose(self, view: View, at: RowIds, places: RowIds) -> Proposed:
-        """Give the combinations of tuples whose rows are all there."""
-        gone = view.cache.gone
-        ids = {name: view.cache.store.take(name, places) - gone[name] for name in self._scope.inputs}
-        proposed = Proposed(at, places, ids, None)
-        there = np.logical_and.reduce([rows >= 0 for rows in ids.values()])
-        return proposed if there.all() else proposed.keep(np.flatnonzero(there))
+    def _propose(self, cache: Cache, asked: Asked) -> tuple[Proposed, int]:
+        """Give the combinations of the first tuples that had come by then and are inside of their windows."""
+        tuples, origin = asked.tuples, asked.tuples.lineage.origin
+        stems, arrivals = [self._stems[n] for n in self._scope.inputs], self._stems[origin].arrivals(tuples.ids[origin])
+        times = self._deadlines.find(tuples.ids)
+        sieve = Sieve(
+            parts=[HeldPart(list(part.rows.values()), *part.times) for part in cache.store.parts],
+            gone=[stem.gone for stem in stems],
+            stored=[len(stem) for stem in stems],
+            before=[stem.before(arrivals) for stem in stems],
+            alive=[stem.alive if stem.dead else None for stem in stems],
+            newest=times.newest,
+            deadline=times.deadline,
+        )
+        found = choose_kernels().kernels.propose(asked.ranges, sieve, 0, MOST_CANDIDATES)
+        ids = dict(zip(self._scope.inputs, found.ids, strict=True))
+        return Proposed(found.at, found.places, ids, None), found.stop
 
     def _check(self, view: View, tuples: Tuples, proposed: Proposed) -> Proposed:
         """Keep the combinations each of whose rows joins with the tuple, as a probe would say."""

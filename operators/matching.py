@@ -14,20 +14,20 @@ import numpy as np
 
 from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
 from eddy.kernels.choice import choose_kernels
-from eddy.operators.conditions import Conditions, JoinPair, Side, evaluate
+from eddy.operators.conditions import Conditions, JoinPair
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
-from eddy.operators.keys import compare_values
-from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_inside, widen
+from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_equal, mask_inside, widen
 from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
-from eddy.tuples.arrays import KeyCodes, Mask, RowIds
+from eddy.tuples.arrays import Hashes, KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.runs import Ranges, scan_all
+from eddy.tuples.splitmix import mix
 
 MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go, and rows that tuples are matched with in one call: a few megabytes, which
@@ -99,6 +99,11 @@ class Matching:
     def reads(self, lineage: Lineage) -> frozenset[str]:
         """Read keys, conditions and, where rows are let go of by time, the times of streams."""
         return self._find_pattern(lineage.spans).reads
+
+    def hash_keys(self, tuples: Tuples) -> Hashes:
+        """Hash what tuples search by: alike ones find the same candidates. Those of a scan are all alike."""
+        codes = self._read_codes(self._find_pattern(tuples.lineage.spans).searched, tuples)
+        return mix(codes) if codes else np.zeros(len(tuples), np.uint64)
 
     def search(self, tuples: Tuples) -> Search:
         """Find the candidates of the first tuples in an index."""
@@ -359,7 +364,10 @@ class Matching:
         for e in pattern.equalities:
             if not e.sides[self.target].key.exact:
                 # Hashes may agree by chance.
-                pairs = pairs.keep(self._mask_equal(e, tuples, pairs))
+                own, other = e.sides[self.target], e.other(self.target)
+                pairs = pairs.keep(
+                    mask_equal(self._stems, own, pairs.rows, other, tuples.ids[other.input].take(pairs.at))
+                )
         for residual in pattern.residuals:
             held = {name: ids.take(pairs.at) for name, ids in tuples.ids.items() if name in residual.inputs}
             judged = residual.holds(self._stems, {**held, self.target: pairs.rows}, len(pairs.at))
@@ -373,25 +381,6 @@ class Matching:
             return None
         ticks = self._read_ticks(windows, tuples)
         return mask_inside(ticks, list(windows.values()), at, self._stem.ticks.take(rows), self._window)
-
-    def _mask_equal(self, equality: JoinPair, tuples: Tuples, pairs: Pairs) -> Mask:
-        """Compare the values of candidates whose codes match.
-
-        A candidate whose key could not be computed stays one.
-        """
-        own, other = equality.sides[self.target], equality.other(self.target)
-        ids = tuples.ids[other.input].take(pairs.at)
-        if not (own.key.faulty or other.key.faulty):
-            return self._compare_sides(own, pairs.rows, other, ids)
-        # A pair with a fault stays: whether it joins is not known, and that is an error if it comes to its end.
-        mask = (own.key.faults(pairs.rows) | other.key.faults(ids)).astype(np.bool_)
-        known = np.flatnonzero(~mask)
-        mask[known] = self._compare_sides(own, pairs.rows.take(known), other, ids.take(known))
-        return mask
-
-    def _compare_sides(self, own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
-        left = evaluate(own.bound, self._stems, {self.target: rows}, len(rows))
-        return compare_values(left, evaluate(other.bound, self._stems, {other.input: ids}, len(ids)))
 
 
 def _window_length(stem: Stem) -> int | float | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from eddy.operators.conditions import JoinPair
-from eddy.operators.keys import Key
+from eddy.operators.conditions import JoinPair, Side, evaluate
+from eddy.operators.keys import Key, compare_values
+from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
@@ -106,6 +107,25 @@ def judge_codes(own: Key, rows: RowIds, other: Key, ids: RowIds) -> Judged:
     present = (_mask_valid(own, rows) | (own_faults > 0)) & (_mask_valid(other, ids) | (other_faults > 0))
     passed = present & ((faults > 0) | (own.codes(rows) == other.codes(ids)))
     return Judged(passed, faults)
+
+
+def mask_equal(stems: Mapping[str, Stem], own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
+    """Compare the values of rows whose codes match.
+
+    A candidate whose key could not be computed stays one.
+    """
+    if not (own.key.faulty or other.key.faulty):
+        return _compare_sides(stems, own, rows, other, ids)
+    # A pair with a fault stays: whether it joins is not known, and that is an error if it comes to its end.
+    mask = (own.key.faults(rows) | other.key.faults(ids)).astype(np.bool_)
+    known = np.flatnonzero(~mask)
+    mask[known] = _compare_sides(stems, own, rows.take(known), other, ids.take(known))
+    return mask
+
+
+def _compare_sides(stems: Mapping[str, Stem], own: Side, rows: RowIds, other: Side, ids: RowIds) -> Mask:
+    left = evaluate(own.bound, stems, {own.input: rows}, len(rows))
+    return compare_values(left, evaluate(other.bound, stems, {other.input: ids}, len(ids)))
 
 
 def _mask_valid(key: Key, ids: RowIds) -> Mask:

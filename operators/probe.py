@@ -35,4 +35,5 @@ class Probe:
         #     at [0 0 2]  rows [7 9 4]   ->   tuples 0 0 2 beside rows 7 9 4, counts [2 0 1]
         joined = tuples.take(at)
         joined = Tuples(joined.lineage, {**joined.ids, self._matching.target: rows}, joined.faults).with_faults(faults)
-        return Outcome(tuples=joined, counts=np.bincount(at, minlength=taken), evaluated=evaluated)
+        counts, hash_keys = np.bincount(at, minlength=taken), self._matching.hash_keys
+        return Outcome(joined, counts, evaluated, keys=lambda: hash_keys(tuples.first(taken)))

@@ -9,10 +9,12 @@ from eddy.operators.cached import Cached
 from eddy.operators.filter import FilterOperator
 from eddy.operators.meets import Meets
 from eddy.operators.probe import Probe
+from eddy.operators.whole import Whole
 
 OPERATORS: dict[str, Callable[..., Operator]] = {
     "filter": FilterOperator,
     "probe": Probe,
     "meets": Meets,
     "cached": Cached,
+    "whole": Whole,
 }

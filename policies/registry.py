@@ -18,6 +18,7 @@ from eddy.policies.query_mesh.policy import QueryMesh
 from eddy.policies.random import Random
 from eddy.policies.source import Source
 from eddy.policies.sweep import Sweep
+from eddy.policies.x_join import XJoin
 
 POLICIES: dict[str, Callable[..., Policy]] = {
     "auto": Auto,
@@ -30,6 +31,7 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "query_mesh": QueryMesh,
     "a_greedy": AGreedy,
     "a_caching": ACaching,
+    "x_join": XJoin,
     "sweep": Sweep,
     "independent": Independent,
     "local_swaps": LocalSwaps,

@@ -1628,6 +1628,27 @@ BUGS = (
         tests=(CACHES,),
     ),
     Bug(
+        name="keys of a part that is whole are forgotten with their first combination that goes",
+        file="operators/cache/store.py",
+        old="                part.keep_keys(part.counts > 0)\n",
+        new="                part.keep_keys(part.counts > 1)\n",
+        tests=("tests/policies/test_x_join.py",),
+    ),
+    Bug(
+        name="two keys of a part that is whole are taken for each other",
+        file="operators/cache/whole.py",
+        old="        refused = np.isin(hashes, self._odd)\n",
+        new="        refused = np.zeros(len(hashes), np.bool_)\n",
+        tests=(CACHES,),
+    ),
+    Bug(
+        name="a part that is whole is not built from the rows that were there before it",
+        file="operators/cache/cache.py",
+        old="        if self.store.parts or self.is_whole:\n",
+        new="        if self.store.parts:\n",
+        tests=(CACHES,),
+    ),
+    Bug(
         name="an option that joins inputs is done, and not the probes that it stands in for",
         file="eddy/tuples/lineage.py",
         old="        done = lineage.done | (rule.does or {operator})\n",

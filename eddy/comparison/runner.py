@@ -72,10 +72,9 @@ class Local:
 
         def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
             index = tell_coming(workload, policy, batch_rows, seed, index)
+            data = workload.cut(batch_rows)
             started, cpu = time.perf_counter(), time.process_time()
-            done = run_local(
-                workload.query, workload.data, policy=policy, index=index, batch_rows=batch_rows, seed=seed
-            )
+            done = run_local(workload.query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed)
             wall_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
             return RunResult(
                 results=done.results, report=done.report, wall_seconds=wall_seconds, cpu_seconds=cpu_seconds
@@ -108,6 +107,11 @@ class OnSpark:
         once: it is in it that Spark starts its workers and compiles most of its code, which takes several times what a
         run takes.
         """
+        if workload.paced:
+            raise QueryError(
+                f'compare: runner="spark": streams of workload "{workload.name}" come at rates of their own, and files '
+                'of one size would not keep them; take runner="local"'
+            )
         from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 
         with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
@@ -136,7 +140,7 @@ def tell_coming(
     if settings.kind != "told" or settings.coming:
         return index
     recorded = run_local(
-        workload.query, workload.data, policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
+        workload.query, workload.cut(batch_rows), policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
     )
     return replace(settings, coming=[_count_probes(counters.indexes) for counters in recorded.report.counters])
 

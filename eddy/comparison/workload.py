@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
@@ -27,7 +29,8 @@ class Workload:
     what a policy should count: "time", or "unit" where all operators are alike, and their times are noise.
     `prices` is what a call of each operator costs, beside the others, and `course` what each row costs in the order
     that is best at its time, as the data say. `drift_points` are the tuple numbers at which a change begins. `facts`
-    are what a figure is drawn over: the number of operators, the skew, ...
+    are what a figure is drawn over: the number of operators, the skew, ... With `paced`, a time column, a micro-batch
+    has the rows of one time, so that a fast stream has more of them; else as many of each stream.
     """
 
     name: str
@@ -42,11 +45,34 @@ class Workload:
     course: Floats | None = None
     drift_points: tuple[int, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    paced: str = ""
 
     @property
     def tuples(self) -> int:
         """Count the rows of the streams."""
         return sum(self.data[stream.name].num_rows for stream in self.query.streams)
+
+    def cut(self, batch_rows: int) -> Mapping[str, pa.Table | Sequence[pa.Table]]:
+        """Give the data as `run_local` takes it: tables, or micro-batches of one time for all streams.
+
+        >>> from eddy.query import Stream
+        >>> rows = {"r": pa.table({"ts": [0, 1, 2, 3]}), "s": pa.table({"ts": [3]})}
+        >>> query = Query(streams=[Stream("r", time="ts"), Stream("s", time="ts")], cross=True)
+        >>> cut = Workload(name="two", query=query, data=rows, paced="ts").cut(3)
+        >>> [[part.num_rows for part in parts] for parts in cut.values()]
+        [[2, 2], [0, 1]]
+        """
+        if not self.paced:
+            return self.data
+        times = {stream.name: self.data[stream.name][self.paced].to_numpy() for stream in self.query.streams}
+        ends = [(of_stream.min(), of_stream.max()) for of_stream in times.values() if len(of_stream)]
+        first, last = min(one[0] for one in ends), max(one[1] for one in ends) + 1
+        edges = np.linspace(first, last, -(-self.tuples // batch_rows) + 1)
+        parts = {}
+        for name, of_stream in times.items():
+            places = np.searchsorted(of_stream, edges)
+            parts[name] = [self.data[name].slice(a, b - a) for a, b in pairwise(places.tolist())]
+        return {**self.data, **parts}
 
     def list_facts(self) -> dict[str, Any]:
         """List facts that a policy's parameters may ask for.

@@ -127,16 +127,58 @@ class Screened(NamedTuple):
     candidates: int
 
 
+class HeldPart(NamedTuple):
+    """A part of what a cache holds: combinations, with the rows of each input by number.
+
+    `newest` is the newest time of each, and `deadline` the last at which all its rows are inside their windows; None
+    where nothing has such a time.
+    """
+
+    rows: Sequence[Integers]
+    newest: Integers | None
+    deadline: Integers | None
+
+
+class Sieve(NamedTuple):
+    """All that numbers say of combinations that a cache proposes; None stands for what need not be asked.
+
+    There is an entry for each input: `gone` of its rows have left from the start, so a row's id is so much below its
+    number; a row must have come `before`, which is an id for each tuple, and be `alive`; `stored` rows are there.
+    `newest` and `deadline` are those of the tuples.
+    """
+
+    parts: Sequence[HeldPart]
+    gone: Sequence[int]
+    stored: Sequence[int]
+    before: Sequence[RowIds | None]
+    alive: Sequence[Mask | None]
+    newest: Integers | None
+    deadline: Integers | None
+
+
+class Proposed(NamedTuple):
+    """The combinations that are left: tuples by place, the place of each among all that are held, its rows' ids.
+
+    They are those of the tuples up to `stop`.
+    """
+
+    at: RowIds
+    places: RowIds
+    ids: Sequence[RowIds]
+    stop: int
+
+
 class Kernels(NamedTuple):
     """One kind of all kernels.
 
     `sort_codes` gives the order of codes of so many bits, alike ones as they stand, and where each code begins in it.
     `look_up` writes down the runs that probes find, and counts for each part those that are not empty. `screen` spells
     out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
-    case.
+    case. `propose` does the same with the combinations of a cache, whose parts are the columns of the runs.
     """
 
     name: str
     sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
     look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
     screen: Callable[[Ranges, Screen, int, int], Screened]
+    propose: Callable[[Ranges, Sieve, int, int], Proposed]

@@ -14,8 +14,10 @@ from eddy.kernels.arguments import (
     Lookups,
     Narrowing,
     Places,
+    Proposed,
     Screen,
     Screened,
+    Sieve,
     Term,
 )
 from eddy.tuples.arrays import Floats, Integers, Mask, Numbers
@@ -151,6 +153,49 @@ def _mask_known(asked: Screen) -> Mask:
     return np.logical_and.reduce(known) if known else ALL
 
 
+def propose(ranges: Ranges, asked: Sieve, first: int, most: int) -> Proposed:
+    """Spell out the combinations of tuples from a first one on, and keep those that pass."""
+    rows = len(ranges.starts)
+    _check_lengths("propose", rows, *asked.before, asked.newest, asked.deadline)
+    for alive, stored in zip(asked.alive, asked.stored, strict=True):
+        _check_lengths("propose", stored, alive)
+    if ranges.starts.shape[1] < len(asked.parts):
+        raise _outside("propose")
+    inputs = zip(asked.gone, asked.stored, asked.before, asked.alive, strict=True)
+    at, places, ids, stop, kept = loops.propose(
+        np.ascontiguousarray(ranges.starts),
+        np.ascontiguousarray(ranges.counts),
+        _describe_held(asked),
+        np.array([(gone, stored, _find_some(b), _find_some(a)) for gone, stored, b, a in inputs], np.int64),
+        (NONE if asked.newest is None else asked.newest, NONE if asked.deadline is None else asked.deadline),
+        (first, most),
+    )
+    if kept == loops.OUTSIDE:
+        raise _outside("propose")
+    columns = [column[:kept] for column in (at, places, *ids)]
+    if kept < len(at) >> 1:
+        columns = [column.copy() for column in columns]
+    return Proposed(columns[0], columns[1], columns[2:], stop)
+
+
+def _describe_held(asked: Sieve) -> Integers:
+    """Write a line for each part of a cache."""
+    lines, begin = [], 0
+    for part in asked.parts:
+        count = len(part.rows[0])
+        newest = None if asked.deadline is None else part.newest
+        deadline = None if asked.newest is None else part.deadline
+        _check_lengths("propose", count, *part.rows, newest, deadline)
+        lines.append((begin, count, _find_some(newest), _find_some(deadline), *map(_find_some, part.rows)))
+        begin += count
+    return np.array(lines, np.int64) if lines else np.zeros((0, loops.ROWS), np.int64)
+
+
+def _find_some(array: Numbers | None) -> int:
+    """Find the address of an array with something in it; 0 stands for none."""
+    return _find(array) if array is not None and len(array) else 0
+
+
 def _find(array: Numbers) -> int:
     """Find the address of an array."""
     if not (array.flags.c_contiguous and array.flags.aligned):
@@ -176,4 +221,4 @@ def _outside(kernel: str) -> EngineError:
     )
 
 
-COMPILED = Kernels(name="numba", sort_codes=sort_codes, look_up=look_up, screen=screen)
+COMPILED = Kernels(name="numba", sort_codes=sort_codes, look_up=look_up, screen=screen, propose=propose)

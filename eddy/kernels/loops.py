@@ -276,3 +276,48 @@ def screen(starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_ro
         at[kept], rows[kept] = probe, row
         kept += passes
     return at[:kept], rows[:kept], stop, total if listed >= 0 else OUTSIDE
+
+
+# The columns of a part of a cache, and of one of its inputs, in `propose`.
+PART_BEGIN, PART_COUNT, NEWEST, DEADLINE, ROWS = range(5)
+GONE, STORED, BEFORE, ALIVE = range(4)
+
+
+_PROPOSED = types.Tuple((COLUMN, COLUMN, TABLE, types.int64, types.int64))
+
+
+# As in `screen` there is no jump: each combination is written down, and the next one over it unless it has passed.
+@_compiled(_PROPOSED(LINES, LINES, LINES, LINES, types.Tuple((INTEGERS, INTEGERS)), types.UniTuple(types.int64, 2)))
+def propose(  # noqa: C901  one pass
+    starts: Any, counts: Any, parts: Any, inputs: Any, by_tuple: Any, numbers: Any
+) -> Any:
+    """Spell out the combinations of tuples from a first one on, and keep those that pass."""
+    (newest, deadline), (begun, most), kept = by_tuple, numbers, 0
+    stop, total = _find_stop(counts, begun, most)
+    at, places, ids = np.empty(total, np.int64), np.empty(total, np.int64), np.empty((len(inputs), total), np.int64)
+    for probe in range(begun, stop):
+        for part in range(len(parts)):
+            begin, count = parts[part, PART_BEGIN], counts[probe, part]
+            newests, deadlines = parts[part, NEWEST], parts[part, DEADLINE]
+            first = starts[probe, part] - begin
+            if count and (first < 0 or first + count > parts[part, PART_COUNT]):
+                return at, places, ids, stop, OUTSIDE
+            for place in range(first, first + count):
+                passes = 1
+                if newests:
+                    passes &= read_whole(newests, place) <= deadline[probe]
+                if deadlines:
+                    passes &= read_whole(deadlines, place) >= newest[probe]
+                for n in range(len(inputs)):
+                    row, before = read_whole(parts[part, ROWS + n], place) - inputs[n, GONE], inputs[n, BEFORE]
+                    if row >= inputs[n, STORED]:
+                        return at, places, ids, stop, OUTSIDE
+                    passes &= row >= 0
+                    if before:
+                        passes &= row < read_whole(before, probe)
+                    if inputs[n, ALIVE] and row >= 0:
+                        passes &= read_byte(inputs[n, ALIVE], row)
+                    ids[n, kept] = row
+                at[kept], places[kept] = probe, begin + place
+                kept += passes
+    return at, places, ids, stop, kept

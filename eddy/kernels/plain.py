@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -14,13 +15,15 @@ from eddy.kernels.arguments import (
     Lookups,
     Narrowing,
     Places,
+    Proposed,
     Screen,
     Screened,
+    Sieve,
     Term,
 )
 from eddy.kernels.narrowing import narrow
 from eddy.tuples.arrays import Integers, Mask, Numbers, RowIds
-from eddy.tuples.runs import Ranges, find_probes
+from eddy.tuples.runs import Lots, Ranges, find_probes
 
 SHORT = 16
 """Bits of a number that radix sort takes in one pass, ten times as fast as a sort that compares."""
@@ -130,4 +133,53 @@ def _mask_timely(asked: Screen, at: RowIds, rows: RowIds) -> Mask | None:
     return mask if latest is None else mask & (times <= latest.take(at))
 
 
-PLAIN = Kernels(name="numpy", sort_codes=sort_codes, look_up=look_up, screen=screen)
+def propose(ranges: Ranges, asked: Sieve, first: int, most: int) -> Proposed:
+    """Spell out the combinations of tuples from a first one on, and keep those that pass."""
+    stop = ranges.find_stop(first, most)
+    at, places = ranges.expand(first, stop)
+    newest, deadline = [part.newest for part in asked.parts], [part.deadline for part in asked.parts]
+    at, places = _keep(at, places, _mask_held(newest, np.less_equal, asked.deadline, at, places))
+    at, places = _keep(at, places, _mask_held(deadline, np.greater_equal, asked.newest, at, places))
+    ids: list[RowIds] = []
+    for number, gone in enumerate(asked.gone):
+        rows = _take_held([part.rows[number] for part in asked.parts], places) - gone
+        mask = _mask_there(asked, number, at, rows)
+        if not mask.all():
+            kept = np.flatnonzero(mask)
+            at, places, rows, *ids = (column.take(kept) for column in (at, places, rows, *ids))
+        ids.append(rows)
+    return Proposed(at, places, ids, stop)
+
+
+def _mask_held(
+    columns: Sequence[Integers | None], compare: np.ufunc, wanted: Integers | None, at: RowIds, places: RowIds
+) -> Mask | None:
+    """Mask the combinations whose times compare with those of their tuples as asked; None where nothing is asked."""
+    times = [column for column in columns if column is not None]
+    if wanted is None or not times:
+        return None
+    mask: Mask = compare(_take_held(times, places), wanted.take(at))
+    return mask
+
+
+def _take_held(columns: Sequence[Integers], places: RowIds) -> Integers:
+    """Take from the columns of parts as if they stood one behind the other."""
+    lots = Lots()
+    for column in columns:
+        lots.add(column, 0, len(column))
+    return lots.take(places)
+
+
+def _mask_there(asked: Sieve, number: int, at: RowIds, rows: RowIds) -> Mask:
+    """Mask the rows of an input that have not left, had come before their tuples, and that no filter has failed."""
+    before, alive = asked.before[number], asked.alive[number]
+    mask = rows >= 0
+    if before is not None:
+        mask &= rows < before.take(at)
+    if alive is not None:
+        # A row that has left is no longer asked about, whatever stands in its place.
+        mask &= alive.take(rows, mode="clip")
+    return mask
+
+
+PLAIN = Kernels(name="numpy", sort_codes=sort_codes, look_up=look_up, screen=screen, propose=propose)

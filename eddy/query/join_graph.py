@@ -33,6 +33,20 @@ def is_cached(operator: str) -> bool:
     return operator.startswith(cached_name([""]))
 
 
+def whole_name(inputs: Iterable[str]) -> str:
+    """Name the operator that joins several inputs at once, all of whose combinations are kept.
+
+    >>> whole_name({"c", "b"})
+    'whole_b_c'
+    """
+    return "_".join(["whole", *sorted(inputs)])
+
+
+def is_whole(operator: str) -> bool:
+    """Tell whether an option joins inputs all of whose combinations are kept, by its name."""
+    return operator.startswith(whole_name([""]))
+
+
 def probe_target(probe: str) -> str:
     """Give the input that an operator probes.
 

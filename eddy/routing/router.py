@@ -20,7 +20,7 @@ from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrays import Hashes, RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -195,7 +195,7 @@ class Router:
             self.statistics.add(hop, statistic)
             apart += statistic.seconds
             if self._asides.trails or self._policy.is_listening:
-                apart += self._learn(step.cut(taken, acted), hop, outcome.counts, statistic)
+                apart += self._learn(step.cut(taken, acted), hop, outcome, statistic)
             counts.append(outcome.counts)
             made.append(outcome.tuples)
             left += [] if outcome.left is None else [outcome.left + taken]
@@ -271,7 +271,7 @@ class Router:
         self.statistics.add(hop, statistic)
         acted, apart = len(outcome.counts), statistic.seconds
         if self._asides.trails or self._policy.is_listening:
-            apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome.counts, statistic)
+            apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
         return outcome.tuples, outcome.left, statistic
 
@@ -295,12 +295,12 @@ class Router:
         self.prices.add(hop, statistic)
         return outcome, statistic
 
-    def _learn(self, step: SharedStep, hop: Hop, counts: Counts, made: Statistic) -> float:
+    def _learn(self, step: SharedStep, hop: Hop, outcome: Outcome, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""
         started = self._clock()
         if self._asides.trails:
-            self._asides.note(step.legs, step.rows, hop, counts)
-        self._tell(step, (hop,), (counts,), (made,), is_profile=False)
+            self._asides.note(step.legs, step.rows, hop, outcome.counts)
+        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, keys=outcome.keys)
         seconds = self._clock() - started
         self.routing.learning += seconds
         return seconds
@@ -321,6 +321,7 @@ class Router:
         statistics: Sequence[Statistic],
         *,
         is_profile: bool,
+        keys: Callable[[], Hashes] | None = None,
     ) -> None:
         """Tell the policy, if it listens."""
         if not self._policy.is_listening:
@@ -335,6 +336,7 @@ class Router:
                 statistics=tuple(statistics),
                 buckets=self._classify(step.tuples),
                 is_profile=is_profile,
+                keys=keys,
             )
         )
 

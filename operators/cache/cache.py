@@ -10,6 +10,7 @@ import numpy as np
 
 from eddy.contracts import Clock
 from eddy.observe.caching import CacheCount
+from eddy.operators.cache.deadlines import Deadlines
 from eddy.operators.cache.fill import Finder, Frontier
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
@@ -74,7 +75,12 @@ class Found(NamedTuple):
 
 
 class Cache:
-    """The combinations of some inputs by one key."""
+    """The combinations of some inputs by one key.
+
+    One that `is_whole` holds every key: what is not in its store has no combinations.
+    """
+
+    is_whole = False
 
     def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], clock: Clock = float) -> None:
         self.scope, self.key = scope, key
@@ -84,6 +90,7 @@ class Cache:
         self.gauge = Gauge()
         self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
         self._stems = {name: stems[name] for name in scope.inputs}
+        self._deadlines = Deadlines(stems)
         self._finder = Finder(scope, key, stems)
         self._refused: Integers = np.empty(0, np.int64)
         self._kept_up = 0
@@ -100,6 +107,11 @@ class Cache:
             self._upto[name] = gone + int(keep.argmax()) + int(np.count_nonzero(keep[:seen]))
 
         return follow
+
+    @property
+    def name(self) -> str:
+        """Write its inputs, for people."""
+        return ", ".join(self.scope.inputs)
 
     @property
     def gone(self) -> dict[str, int]:
@@ -163,7 +175,8 @@ class Cache:
             frontier = self._finder.join(target, frontier, codes, ranges.expand(0, len(kept)))
         frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
         counts = np.bincount(frontier.at, minlength=keys)
-        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier)))
+        times = self._deadlines.find(frontier.ids)
+        return Filled(keys, refused[:keys], Combinations(counts, self._number(frontier), times))
 
     def _number(self, frontier: Frontier) -> dict[str, RowIds]:
         return {name: ids + self._stems[name].gone for name, ids in frontier.ids.items()}
@@ -175,10 +188,10 @@ class Cache:
             return
         self._refused = np.empty(0, np.int64)
         started = self._clock()
-        if now - self._kept_up > MOST_MISSED:
+        if now - self._kept_up > MOST_MISSED and not self.is_whole:
             self.store.clear()
         self._kept_up = now
-        if self.store.parts:
+        if self.store.parts or self.is_whole:
             self._add_fresh([made for name in self.scope.inputs for made in self._find_with_fresh(name)], now)
         self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
         self.gauge.kept_up(sum(pending.values()), self._clock() - started)
@@ -219,7 +232,7 @@ class Cache:
             return frontier
         present = [v for side in sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
         frontier = frontier.keep(np.logical_and.reduce(present)) if present else frontier
-        return frontier.keep(self.store.mask_held(self._read_codes(frontier)))
+        return frontier if self.is_whole else frontier.keep(self.store.mask_held(self._read_codes(frontier)))
 
     def _read_codes(self, frontier: Frontier) -> list[KeyCodes]:
         return [side.key.codes(frontier.ids[side.input]) for side in self.key.sides]
@@ -228,26 +241,33 @@ class Cache:
         """Add combinations to the keys that they belong to."""
         if not any(len(made.at) for made in found):
             return
-        ids = {name: np.concatenate([made.ids[name] for made in found]) for name in self.scope.inputs}
-        frontier = Frontier(np.concatenate([made.at for made in found]), ids)
+        frontier = join_found(found)
         codes, rows = self._read_codes(frontier), self._number(frontier)
         hashes = hash_codes(codes)
         order = np.argsort(hashes, kind="stable")
         _, first, counts = np.unique(hashes.take(order), return_index=True, return_counts=True)
         sorted_rows = {name: numbers.take(order) for name, numbers in rows.items()}
-        chosen = order.take(first)
-        self.store.add([code.take(chosen) for code in codes], Combinations(counts, sorted_rows), now, are_held=False)
+        chosen, times = order.take(first), self._deadlines.find(frontier.ids).take(order)
+        own, made = [code.take(chosen) for code in codes], Combinations(counts, sorted_rows, times)
+        self.store.add(own, made, now, are_held=self._mask_begun(own))
+
+    def _mask_begun(self, _codes: Sequence[KeyCodes]) -> Mask | bool:
+        """Mask the keys that are held from now on: none, since these are held already."""
+        return False
+
+    def _purge(self, gone: Mapping[str, int]) -> None:
+        self.store.purge(gone)
 
     def settle(self) -> CacheCount:
         """End the micro-batch, and say what was done in it: clear away what has gone, from time to time."""
         gone = self.gone
         if any((gone[n] - self._cleared[n]) * PURGE_SHARE > len(self._stems[n]) for n in gone):
-            self.store.purge(gone)
+            self._purge(gone)
             self._cleared = gone
         done, self.gauge = self.gauge, Gauge()
         self.worth = (self.worth + done.hits / max(self.store.nbytes, 1)) / 2
         return CacheCount(
-            cache=", ".join(self.scope.inputs),
+            cache=self.name,
             key=self.key.text,
             look_ups=done.looked_up,
             hits=done.hits,
@@ -259,3 +279,9 @@ class Cache:
             combinations=self.store.many,
             nbytes=self.store.nbytes,
         )
+
+
+def join_found(found: Sequence[Frontier]) -> Frontier:
+    """Put combinations one after the other."""
+    ids = {name: np.concatenate([made.ids[name] for made in found]) for name in found[0].ids}
+    return Frontier(np.concatenate([made.at for made in found]), ids)

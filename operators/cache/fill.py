@@ -14,9 +14,9 @@ import numpy as np
 
 from eddy.kernels.plain import COMPARE
 from eddy.operators.cache.scope import CacheKey, Scope
-from eddy.operators.conditions import JoinPair, evaluate
-from eddy.operators.keys import Key, compare_values
-from eddy.operators.pairs import mask_inside
+from eddy.operators.conditions import JoinPair
+from eddy.operators.keys import Key
+from eddy.operators.pairs import mask_equal, mask_inside
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples.arrays import KeyCodes, Mask, RowIds
@@ -143,10 +143,7 @@ class Finder:
         for one in self._list_linked(self._scope.equalities, target, made):
             own, other = one.sides[target], one.other(target)
             if not own.key.exact:
-                rows = len(made.at)
-                left = evaluate(own.bound, self._stems, {target: made.ids[target]}, rows)
-                right = evaluate(other.bound, self._stems, {other.input: made.ids[other.input]}, rows)
-                made = made.keep(compare_values(left, right))
+                made = made.keep(mask_equal(self._stems, own, made.ids[target], other, made.ids[other.input]))
         return made
 
     def _list_agreements(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> list[Agreement]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eddy.operators.cache.deadlines import Times, join_times
 from eddy.predicates.faults import FAIL, UNKNOWN
 from eddy.tuples.arrays import FaultCodes, Integers, KeyCodes, Mask, RowIds
 from eddy.tuples.runs import Lots, Ranges
@@ -36,10 +37,11 @@ GONE = -1
 
 
 class Combinations(NamedTuple):
-    """Rows of each input by number, for some keys: those of key n are the next `counts[n]`."""
+    """Rows of each input by number, for some keys, and their times: those of key n are the next `counts[n]`."""
 
     counts: Integers
     rows: Mapping[str, RowIds]
+    times: Times
 
 
 @dataclass
@@ -57,6 +59,7 @@ class Part:
     starts: Integers
     counts: Integers
     rows: dict[str, RowIds]
+    times: Times
     verdicts: list[FaultCodes]
     _table: Integers | None = None
 
@@ -77,7 +80,7 @@ class Part:
         # The hash of a single code is the code itself.
         arrays += self.codes if len(self.codes) > 1 else []
         table = 0 if self._table is None else self._table.nbytes
-        return self.hashes.nbytes + table + sum(array.nbytes for array in arrays)
+        return self.hashes.nbytes + table + self.times.nbytes + sum(array.nbytes for array in arrays)
 
     def find(self, hashes: Integers) -> tuple[Integers, Mask]:
         """Find keys: their places, and which of them are here."""
@@ -112,6 +115,7 @@ class Part:
 
     def _take(self, places: RowIds) -> None:
         self.rows = {name: rows.take(places) for name, rows in self.rows.items()}
+        self.times = self.times.take(places)
         self.verdicts = [verdicts.take(places) for verdicts in self.verdicts]
 
 
@@ -189,7 +193,17 @@ class CacheStore:
             held[found] |= part.held[places[found]]
         return held
 
-    def add(self, codes: Sequence[KeyCodes], made: Combinations, now: int, *, are_held: bool) -> None:
+    def mask_other(self, codes: Sequence[KeyCodes], hashes: Integers) -> Mask:
+        """Mask the keys whose hash another key has here."""
+        other = np.zeros(len(hashes), np.bool_)
+        for part in self.parts:
+            places, found = part.find(hashes)
+            if len(part.hashes):
+                same = [own.take(places) == code for own, code in zip(part.codes, codes, strict=True)]
+                other |= found & ~np.logical_and.reduce(same)
+        return other
+
+    def add(self, codes: Sequence[KeyCodes], made: Combinations, now: int, *, are_held: Mask | bool) -> None:
         """Add keys, each of them once, with their combinations; or more combinations of keys that are held."""
         hashes = hash_codes(codes)
         order = np.argsort(hashes, kind="stable")
@@ -202,6 +216,7 @@ class CacheStore:
             starts=np.cumsum(made.counts) - made.counts,
             counts=made.counts,
             rows={name: made.rows[name] for name in self.inputs},
+            times=made.times,
             verdicts=[np.full(many, UNKNOWN, np.uint8) for _ in range(self._conditions)],
         )
         self.parts.append(_merge([part], self._sides) if (order[1:] < order[:-1]).any() else part)
@@ -210,13 +225,6 @@ class CacheStore:
         ):
             last = self.parts.pop()
             self.parts[-1] = _merge([self.parts[-1], last], self._sides)
-
-    def take(self, name: str, places: RowIds) -> RowIds:
-        """Give the rows of an input, by number, of combinations at some places."""
-        lots = Lots()
-        for part in self.parts:
-            lots.add(part.rows[name], 0, part.many)
-        return lots.take(places)
 
     def read_verdicts(self, condition: int, places: RowIds) -> FaultCodes:
         """Give what a condition has said of combinations at some places."""
@@ -263,12 +271,18 @@ class CacheStore:
             if not kept.all():
                 part.keep_combinations(kept)
 
+    def drop_empty(self) -> None:
+        """Let go of the keys that have no combinations."""
+        for part in self.parts:
+            if not part.counts.all():
+                part.keep_keys(part.counts > 0)
+
     def shrink(self, most: int) -> None:
         """Let go of the keys that were not used for longest, until it occupies no more than so many bytes."""
         if not self.parts or self.nbytes <= most:
             return
         whole = self.parts[0] if len(self.parts) == 1 else _merge(self.parts, self._sides)
-        rows = len(self.inputs) * 8 + self._conditions
+        rows = len(self.inputs) * 8 + self._conditions + (8 * sum(one is not None for one in whole.times))
         weights = KEY_BYTES + 8 * TABLE + (8 * self._sides if self._sides > 1 else 0) + whole.counts * rows
         # Keys that were used together go by their weight: of many small ones more stay than of a few large ones.
         order = np.lexsort((weights, -whole.used))
@@ -320,6 +334,7 @@ def _merge(parts: Sequence[Part], sides: int) -> Part:
         starts=np.cumsum(counts) - counts,
         counts=counts,
         rows={n: np.concatenate([part.rows[n] for part in parts]).take(order) for n in parts[0].rows},
+        times=join_times([part.times for part in parts]).take(order),
         verdicts=[
             np.concatenate([part.verdicts[c] for part in parts]).take(order) for c in range(len(parts[0].verdicts))
         ],

@@ -109,7 +109,7 @@ def test_a_policy_that_asks_is_told_and_reported() -> None:
         def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
             options = task.options(())
             assert not set(options).intersection(ready)
-            assert [hop.operator for hop in options] == ["meets_b", "meets_c", "cached_b_c"]
+            assert [hop.operator for hop in options] == ["meets_b", "meets_c", "cached_b_c", "whole_b_c"]
             route = options[:2]
             while following := task.after(route):
                 route = (*route, following[-1])

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.contracts import Integers, Operator
-from eddy.operators.cache.room import Caches
+from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cached import Cached
 from eddy.operators.conditions import sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
@@ -19,6 +19,7 @@ from eddy.operators.meets import Meets
 from eddy.operators.passing import Passing
 from eddy.operators.probe import Probe
 from eddy.operators.stem import Stem
+from eddy.operators.whole import Whole
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judge
 from eddy.query import Range
@@ -128,7 +129,12 @@ def a_cached_part_with_a_hot_key() -> Sample:
     return _cached(np.where(np.arange(600) < 500, 7, np.arange(600)))
 
 
-def _cached(keys: Integers) -> Sample:
+def a_part_that_is_kept_whole() -> Sample:
+    """Joins every row with the pairs of two other streams that have its key, all of which are there."""
+    return _cached(np.random.default_rng(0).integers(0, 40, 100), Whole, DEFAULT_MEMORY)
+
+
+def _cached(keys: Integers, kind: type[Cached] = Cached, memory: int = 0) -> Sample:
     """Three streams with one key; a row of the first finds those of the others that came before it."""
     stems, rows = {}, len(keys)
     for number, name in enumerate("abc"):
@@ -142,7 +148,7 @@ def _cached(keys: Integers) -> Sample:
     )
     joins = sort_conditions(predicates, types, stems, Faults())
     tuples = Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)})
-    return Sample(Cached(frozenset("bc"), stems, joins, rule, Caches(0)), tuples)
+    return Sample(kind(frozenset("bc"), stems, joins, rule, Caches(memory)), tuples)
 
 
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
@@ -150,6 +156,7 @@ SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "probe": (a_probe, a_probe_of_a_crowd),
     "meets": (a_meets_by_what_is_near, a_meets_that_verifies, a_meets_of_a_crowd),
     "cached": (a_cached_part, a_cached_part_with_a_hot_key),
+    "whole": (a_part_that_is_kept_whole,),
 }
 """Some for each registered operator; a test fails for one that has none."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
 from eddy.policies.shared.paths import find_paths
-from eddy.query.join_graph import is_cached
+from eddy.query.join_graph import is_cached, is_whole
 from eddy.tuples import Hop
 
 
@@ -16,12 +16,14 @@ class Wild(Policy):
     """Splits tasks anyhow, and gives each part a route of any length, with anything aside, or an exhaustive leg.
 
     `joined` says how often it takes several inputs at once where it may; else it draws among all that is allowed.
+    `whole` says whether it takes parts of a join that are kept whole, which need their memory.
 
     It counts its plans and each operator's tuples, so that it has something to lose in a restart. It is not registered:
     it is no use to anybody but to tests.
     """
 
     joined = 0.2
+    whole = True
 
     def __init__(self, setting: Setting) -> None:
         self._operators = setting.operators
@@ -36,15 +38,15 @@ class Wild(Policy):
     def _leg(self, task: Task, ready: tuple[Hop, ...], rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Leg:
         if task.chance().random() < 0.3:
             some = task.chance().permutation(len(ready))[: task.chance().integers(1, len(ready) + 1)]
-            asked = [h for h in task.options(()) if not is_cached(h.operator) and task.chance().random() < 0.3]
+            asked = [h for h in task.options(()) if not is_joined(h) and task.chance().random() < 0.3]
             route = (*asked, *(ready[i] for i in some), *self._beyond(task, ready, some))
             return Leg(route=route, rows=rows, exhaustive=True)
         with_aside = task.chance().random() < 0.5
         steps: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
         while ready and (not steps or task.chance().random() < 0.7):
-            options = task.options(steps)
-            cached = tuple(hop for hop in options if is_cached(hop.operator))
+            options = tuple(hop for hop in task.options(steps) if self.whole or not is_whole(hop.operator))
+            cached = tuple(hop for hop in options if is_joined(hop))
             hops = cached if cached and task.chance().random() < self.joined else (*ready, *options)
             steps.append(hops[task.chance().integers(len(hops))])
             aside.append(tuple(hop for hop in ready if hop != steps[-1] and task.chance().random() < 0.5))
@@ -84,3 +86,15 @@ class Joining(Wild):
     """Takes several inputs at once wherever it may."""
 
     joined = 0.8
+    whole = False
+
+
+class JoiningWhole(Joining):
+    """Takes parts of a join that are kept whole as well."""
+
+    whole = True
+
+
+def is_joined(hop: Hop) -> bool:
+    """Whether an option joins several inputs at once."""
+    return is_cached(hop.operator) or is_whole(hop.operator)

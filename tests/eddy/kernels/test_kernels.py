@@ -14,15 +14,18 @@ from eddy.kernels.arguments import (
     NO_BOUNDS,
     CodeTable,
     HashBits,
+    HeldPart,
     Kernels,
     Lookup,
     Lookups,
     Narrowing,
     Places,
+    Proposed,
     Ranked,
     Rising,
     Screen,
     Screened,
+    Sieve,
     Term,
 )
 from eddy.kernels.compiled import COMPILED
@@ -159,6 +162,76 @@ def test_the_same_candidates_pass(data: st.DataObject) -> None:
 
 def listed(found: Screened) -> tuple[Any, ...]:
     return found.at.tolist(), found.rows.tolist(), found.stop, found.candidates
+
+
+def draw_held(draw: Draw, inputs: int, stored: int, *, timed: bool) -> list[HeldPart]:
+    """Parts of a cache with rows that have left, and times at their ends too."""
+    parts = []
+    for _ in range(draw.choose(0, 1, 3)):
+        many = draw.choose(0, 1, 60)
+        newest, deadline = (draw.rng.choice([*ENDS, -3, 0, 4], many) if timed else None for _ in range(2))
+        parts.append(HeldPart([draw.rng.integers(0, stored + 5, many) for _ in range(inputs)], newest, deadline))
+    return parts
+
+
+def draw_places(draw: Draw, tuples: int, parts: list[HeldPart]) -> Ranges:
+    """For each tuple a run in each part."""
+    size, begin = (tuples, max(len(parts), 1)), 0
+    starts, counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    for part, held in enumerate(parts):
+        many = len(held.rows[0])
+        counts[:, part] = draw.rng.integers(0, min(many, draw.choose(1, 9)) + 1, tuples)
+        starts[:, part] = begin + (draw.rng.random(tuples) * (many - counts[:, part] + 1)).astype(np.int64)
+        begin += many
+    lots = Lots()
+    lots.add(None, 0, begin)
+    return Ranges(starts, counts, lots)
+
+
+@given(data=st.data())
+def test_the_same_combinations_pass(data: st.DataObject) -> None:
+    draw = Draw(data)
+    tuples, stored, inputs, timed = draw.choose(1, 2, 40), draw.choose(1, 90), draw.choose(2, 4), draw.choose(0, 1)
+    parts = draw_held(draw, inputs, stored, timed=bool(timed))
+    ranges = draw_places(draw, tuples, parts)
+    newest, deadline = (draw.choose(None, draw.rng.choice([*ENDS, -3, 0, 4], tuples)) for _ in range(2))
+    asked = Sieve(
+        parts=parts,
+        gone=[5] * inputs,
+        stored=[stored] * inputs,
+        before=[draw.choose(None, draw.rng.integers(0, stored + 2, tuples)) for _ in range(inputs)],
+        alive=[draw.choose(None, draw.rng.random(stored) < 0.8) for _ in range(inputs)],
+        newest=newest if timed else None,
+        deadline=deadline if timed else None,
+    )
+    first, most = draw.data.draw(st.integers(0, tuples - 1)), draw.choose(0, 1, 30, 1 << 18)
+    plain, compiled = (kernels.propose(ranges, asked, first, most) for kernels in (PLAIN, COMPILED))
+    assert listed_combinations(plain) == listed_combinations(compiled)
+
+
+def listed_combinations(found: Proposed) -> tuple[Any, ...]:
+    return found.at.tolist(), found.places.tolist(), [ids.tolist() for ids in found.ids], found.stop
+
+
+@pytest.mark.parametrize("broken", ["held", "run", "before", "alive", "row", "times"])
+def test_no_combination_is_read_behind_the_end_of_an_array(broken: str) -> None:
+    rows: Integers = np.arange(2 if broken == "held" else 3)
+    times = np.arange(2 if broken == "times" else 3)
+    parts = [HeldPart([np.arange(3), rows], times, None)]
+    asked = Sieve(
+        parts=parts,
+        gone=[0, 0],
+        stored=[3, 2 if broken == "row" else 3],
+        before=[np.arange(1 if broken == "before" else 2), None],
+        alive=[np.ones(2 if broken == "alive" else 3, np.bool_), None],
+        newest=np.arange(2),
+        deadline=np.arange(2),
+    )
+    lots = Lots()
+    lots.add(None, 0, 3)
+    ranges = Ranges(np.array([[0], [1]]), np.array([[3], [9 if broken == "run" else 2]]), lots)
+    with pytest.raises(EngineError, match="inside of the arrays"):
+        COMPILED.propose(ranges, asked, 0, 100)
 
 
 def test_memory_of_others_that_may_not_be_written_to_is_read() -> None:
