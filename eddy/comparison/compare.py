@@ -96,7 +96,7 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
     """The data as whole tables, since every policy runs over it."""
     if not isinstance(data, Mapping):
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
-    for name in query.inputs:
+    for name in query.given:
         if name not in data:
             raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
     tables = {name: make_table(name, value) for name, value in data.items()}
@@ -165,6 +165,7 @@ def run_comparison(
         name=experiment.name,
         runs=turns.rows,
         traced=turns.traced,
+        patterns=turns.patterns,
         skipped=list(map(str, skipped)),
         settings={**_settings(experiment, place), "machine": where},
         command=command,

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, quote, read_message
 from eddy.query import Query
+from eddy.query.state_need import find_state_need
 from eddy.spark.versions import find_arrow_schema
 from eddy.sql import Column
 from eddy.sql.values.name_case import fold_case
@@ -47,13 +48,15 @@ class Frames:
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
     """Check the frames, and read the tables."""
     streams = {
-        stream.name: _check_stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
+        stream.name: _check_stream(stream.name, given[stream.name], find_state_need(query))
+        for stream in query.streams
+        if stream.name in given
     }
     if not streams:
         raise QueryError(f"frames: expected a streaming DataFrame for {quote(s.name for s in query.streams)}, got none")
     spark = next(iter(streams.values())).sparkSession
     names = {table.name for table in query.tables}
-    tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
+    tables = {name: read_table(spark, name, value) for name, value in given.items() if name in names}
     fields = {name: list(frame.schema) for name, frame in streams.items()}
     # Tables go through Spark's types too, so that a column of a table compares as Spark's own would.
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
@@ -79,13 +82,14 @@ def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
     return (frame.toDF(*(new.get(name, name) for name in frame.columns)) if new else frame), new
 
 
-def _check_stream(name: str, frame: object) -> DataFrame:
+def _check_stream(name: str, frame: object, need: str) -> DataFrame:
+    """Check the frame of a stream; a query that needs no state may be over a batch frame."""
     if not isinstance(frame, DataFrame):
         raise QueryError(f'frame "{name}": expected a streaming DataFrame, got {type(frame).__name__}')
-    if not frame.isStreaming:
+    if need and not frame.isStreaming:
         raise QueryError(
-            f'frame "{name}": expected a streaming DataFrame, got a batch one; read it with spark.readStream, or make '
-            f'"{name}" a Table of the query'
+            f'frame "{name}": expected a streaming DataFrame, since {need}, got a batch one; read it with '
+            f'spark.readStream, or make "{name}" a Table of the query'
         )
     return frame
 
@@ -113,13 +117,13 @@ def _find_needed(query: Query) -> Needed:
     """Find the columns that the query names; None for all."""
     if query.outputs is None:
         return None
-    parts = (*query.predicates, *(f.predicate for f in query.filters))
+    parts = (*query.conditions, *(f.predicate for f in query.filters))
     read = [*(c for part in parts for c in part.columns), *(c for c, _ in query.outputs)]
     read += [Column(s.name, name) for s in query.streams for name in (s.time, s.malformed, s.arrived) if name]
     return {(str(c.stream), fold_case(c.name)) for c in read}
 
 
-def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
+def read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
     """Read a lookup table as Spark would spell its types.
 
     It must not be larger than a worker can hold.
@@ -144,9 +148,15 @@ def _to_arrow(name: str, given: object) -> pa.Table:
         if given.isStreaming:
             raise QueryError(
                 f'table "{name}": expected a batch DataFrame, got a streaming one; read it with spark.read, or make '
-                f'"{name}" a Stream of the query'
+                f'"{name}" a Stream of a query and give that to eddy.attach'
             )
-        return given.toArrow()
+        try:
+            return given.toArrow()
+        # Such as structs that may be null with fields that may not.
+        except pa.ArrowException as error:
+            raise QueryError(
+                f'table "{name}": Spark cannot hand its rows over: {read_message(error)}; leave the column out'
+            ) from error
     if isinstance(given, pa.Table):
         return given
     if isinstance(given, pa.RecordBatch):

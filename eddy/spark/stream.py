@@ -22,10 +22,10 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
-from eddy.observe.frame_notes import FrameNote, note_frame
+from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
-from eddy.query.shorthand import strip_query
+from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, make_readable, read
@@ -33,10 +33,10 @@ from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED, wait_for_report
+from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
-from eddy.spark.stateless.frames import WherePlan, column, explain_plan, make_step
+from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.versions import HAS_ARROW_UDF
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
@@ -97,7 +97,14 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     plan = _plan(query, frames, options)
     # Who speaks of cells means those of a state store.
     of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    if choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF) == NOT_KEPT:
+    state = choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF)
+    for stream, frame in frames.streams.items():
+        if state != NOT_KEPT and not frame.isStreaming:
+            raise QueryError(
+                f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
+                "leave state, cells, sizes and heavy out, or read it with spark.readStream"
+            )
+    if state == NOT_KEPT:
         with workers.suit_workers(frames.spark):
             return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
@@ -106,25 +113,31 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
-    """Filter the rows where they are, and select."""
+    """Filter the rows where they are, join those of tables, and select."""
     (stream,) = plan.query.streams
     frame, spelled = make_readable(push(plan.frames.streams[stream.name], stream.name, plan.pushed))
-    schema = plan.frames.schemas[stream.name]
-    query = strip_query(plan.query, [column.name for column, _ in plan.binding.outputs])
+    # Columns of tables stand beside those of the frame under other names, until all are called as the query says.
+    outputs = [one for one, _ in plan.binding.outputs]
+    own = {one: find_free(f"{place} {one}", frame.columns) for place, one in enumerate(outputs)}
+    query = strip_query(plan.query, outputs, lambda one: own.get(one) or find_free("0", frame.columns))
+    read = list_read_columns(query, plan.frames.schemas, options.policy, time.thread_time)
     step = WherePlan(
         frame=frame,
         before=[str(f.where) for f in plan.pushed],
         query=query,
-        schema=list_read_columns(query, {stream.name: schema}, options.policy, time.thread_time)[stream.name],
+        schema=read[stream.name],
         policy=options.policy,
         seed=options.seed,
         metric=OBSERVED,
         spelled=spelled,
+        tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
     )
     passed = make_step(step)
-    outputs = ((spelled.get(one.name, one.name), name) for one, name in plan.binding.outputs)
-    answer = passed.select(*(column(own).alias(name) for own, name in outputs))
-    note_frame(answer, FrameNote(explain_plan(step), lambda: wait_for_report(None, query.name)))
+    own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
+    answer = passed.select(*(column(own[one]).alias(name) for one, name in plan.binding.outputs))
+    # What was noted of the step is true of what is selected from it.
+    if (note := find_note(passed)) is not None:
+        note_frame(answer, note)
     return answer
 
 
@@ -187,7 +200,7 @@ def _texts(value: Any) -> set[str]:
 
 
 def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
-    query, spark = plan.query, plan.frames.spark
+    query, spark, tables = plan.query, plan.frames.spark, plan.frames.tables
     code, functions = pack_code(query, options.policy)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
     return Shipped(
@@ -195,7 +208,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         code=code,
         functions=functions,
         schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
-        tables={name: write(table) for name, table in plan.frames.tables.items()},
+        tables={name: write(table.select(plan.binding.schemas[name].names)) for name, table in tables.items()},
         seed=int(options.seed),
         parts={**fingerprint.of(plan.binding), **describe_pushed(plan.pushed)},
         layout=plan.layout.describe(),

@@ -61,7 +61,7 @@ class SparkTrial:
 
         All filters stay with the eddy, since what Spark does before it is the same for every policy.
         """
-        frames = {name: self._frame(name, batch_rows) for name in self._query.inputs}
+        frames = {name: self._frame(name, batch_rows) for name in self._query.given}
         before = self._spark.conf.get(PARTITIONS, None)
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:

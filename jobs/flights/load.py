@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from eddy.errors import unknown_name
-from eddy.jobs.public_data.files import find_folder
+from eddy.errors import need_package, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +152,7 @@ def read(name: str) -> pa.Table:
 
 def folder() -> Path:
     """Find the folder of the package's files."""
-    return find_folder(PACKAGE, "flights") / "data"
+    return Path(*(need_package(PACKAGE, "flights", "the flights of 2013").submodule_search_locations or ()), "data")
 
 
 MINUTE = 60_000_000

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import QueryError, unknown_name
+from eddy.errors import QueryError, quote, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
@@ -24,7 +24,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
-from eddy.query.state_need import choose_state
+from eddy.query.state_need import KEPT, NOT_KEPT, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -64,7 +64,7 @@ def check(job: Job) -> Checked:
     A job that has mistakes already is held against them as far as it is right.
     """
     sources, schemas = _sources(job)
-    unknown_yet = [name for name in job.query.inputs if name not in schemas]
+    unknown_yet = [name for name in job.query.given if name not in schemas]
     binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
     _try(job, ("engine", "state"), lambda: find_state(job))
@@ -137,24 +137,22 @@ def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
     joins = [_check_join(job, text, names, types) for text in query.joins]
     select = [text for text in query.select or () if _is_selected(job, text, names, types)]
-    if None in streams or known < set(query.inputs):
+    if None in streams or known < set(query.given):
         _check_sink(job, query.outputs)
         return None
     times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
-    clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
+    clocks = replace(query, filters=[], joins=[], semi=[], anti=[], select=times[:1] or None, cross=True)
     if _try(job, ("streams",), partial(bind, clocks, schemas)) is None:
         return None
     for text, right in zip(query.joins, joins, strict=True):
         if right:
             _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
     joined = not job.mistakes.has_within(("query", "joins"))
-    left = replace(
-        query,
-        filters=filters,
-        select=select or None,
-        joins=query.joins if joined else [],
-        cross=query.cross or not joined,
-    )
+    left = replace(query, filters=filters, select=select or None)
+    if not joined:
+        left = replace(left, joins=[], semi=[], anti=[], cross=True)
+    for one in left.existence[:1]:
+        _try(job, ("query", one.kind), partial(_engine, replace(left, filters=[]), schemas, "fixed"))
     whole = _try(job, ("query",), lambda: bind(left, schemas))
     if whole is None:
         return None
@@ -292,8 +290,21 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 
 def find_state(job: Job) -> str:
-    """Find where a job keeps its state; a checkpoint that lasts has what was learned, unless the job says otherwise."""
+    """Find where a job keeps its state.
+
+    A checkpoint that lasts has what was learned, unless the job says otherwise, or rows are to be put aside: only who
+    keeps nothing can do that. Nor does anything last in one pass.
+    """
     asked = job.engine
+    if job.is_batch or job.rejected:
+        of_cells = [name for name in ("cells", "sizes", "heavy") if asked[name]]
+        if asked["state"] == KEPT or of_cells:
+            what = 'mode = "batch"' if job.is_batch else "[rejected]"
+            told = f'state = "{KEPT}"' if asked["state"] == KEPT else quote(of_cells)
+            raise QueryError(
+                f"engine: expected no state, since {what} is for filters without, got {told}; leave it out"
+            )
+        return choose_state(job.query, NOT_KEPT, where="engine")
     kept = bool(job.checkpoint or asked["cells"] or asked["sizes"] or asked["heavy"])
     return choose_state(job.query, asked["state"], kept=kept, where="engine")
 
