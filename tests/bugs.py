@@ -301,6 +301,27 @@ BUGS = (
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
+        name="what one pattern finds is believed of another by the same map",
+        file="operators/index/experience.py",
+        old="own = [(one, seen) for one, seen in same if one[1] == pattern]",
+        new="own = same",
+        tests=("tests/operators/index/test_experience.py",),
+    ),
+    Bug(
+        name="a piece of a part has a table for its own rows only",
+        file="operators/index/builder.py",
+        old="                among,\n",
+        new="                0,\n",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="a rival forgets what it would have cost",
+        file="operators/tuning/tuner.py",
+        old="rival.ahead = rival.ahead * kept + saved",
+        new="rival.ahead = max(rival.ahead * kept, 0.0) + saved",
+        tests=(INDEXING, TUNERS),
+    ),
+    Bug(
         name="whoever was cheaper for one period takes over",
         file="operators/tuning/tuner.py",
         old="        least = lasting * learned.wait * race.work\n",

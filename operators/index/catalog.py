@@ -92,8 +92,10 @@ class Catalog:
 
     @property
     def maps(self) -> tuple[KeyMap, ...]:
-        """The key maps in force."""
-        return tuple(self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+        """The key maps in force, without those that there is no room for."""
+        if self._serving.chosen is not None:
+            return self._serving.chosen
+        return tuple(m for m in self._serving.maps if not self._serving.admission.leaves_out(m))
 
     @property
     def stored(self) -> int:
@@ -175,9 +177,10 @@ class Catalog:
         looks = self._list_looks(request, [number for number, size in enumerate(sizes) if size])
         within = Narrowing(bounds or NO_BOUNDS, LEAST_SAVED)
         places, found = looks.find(request, within, reach, len(self._parts))
-        for (served, _), size, own in zip(looks.served, filter(None, sizes), found, strict=True):
+        for (served, _), rows, size, own in zip(looks.served, looks.rows, filter(None, sizes), found, strict=True):
             work = self._counts.work(served)
             work.lookups += size
+            work.reached += size * rows
             work.ranges += own
         self._counts.calls += len(found)
         for key_map in looks.key_maps:

@@ -56,7 +56,7 @@ MOST_WAIT = 64
 """By how many times at most the wait after a switch that was taken back grows, and what the next one must save."""
 
 MOST_CORRECTIONS = 512
-"""Sets of keys of which it is remembered what was found of what was predicted."""
+"""Sets of keys, with a pattern each, of which it is remembered what was found of what was predicted."""
 
 TAKEN_BACK = "taken back"
 

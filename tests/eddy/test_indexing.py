@@ -21,7 +21,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission
+from eddy.operators.index import admission, price
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import batch, engine, pairs, query
@@ -419,6 +419,22 @@ def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytes
         candidates.append(sum(count.candidates for count in own) / sum(count.matches for count in own))
     # Searched by one of the two keys it is 4 in the second micro-batch after the change, and 6 in the sixth.
     assert all(few < 2.1 for few in (*candidates[:12], *candidates[13:]))
+
+
+def test_work_is_predicted_by_what_searches_have_found() -> None:
+    """Nine of ten tuples ask for a value that no row has, which what is known of the rows does not say."""
+    chance, rows = np.random.default_rng(5), 2_000
+    asked = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(500), delay=0) for name in "ab"], joins=["a.k = b.k"]
+    )
+    data = {
+        name: pa.table({"ts": np.arange(rows), "k": chance.integers(0, most, rows)})
+        for name, most in (("a", 100), ("b", 10))
+    }
+    told = eddy.run_local(asked, data, policy="fixed", batch_rows=100).report.indexes()
+    late = told[(told["input"] == "b") & (told["batch"] >= 8)]
+    searched = late[["predicted", "observed"]].sum() - price.SORTED_ROW * late["sorted_rows"].sum()
+    assert searched["predicted"] == pytest.approx(searched["observed"], rel=0.1)
 
 
 def test_a_run_explains_its_indexes() -> None:
