@@ -30,6 +30,7 @@ from benchmarks import (
     spark_joins,
     spark_skeleton,
     spark_where,
+    windows,
 )
 from benchmarks.growth import Growth
 from benchmarks.measure import Ratio
@@ -41,6 +42,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
     "kernels": kernels.BENCHMARKS,
+    "windows": windows.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
     "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),

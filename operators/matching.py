@@ -12,13 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
+from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term, Walk
 from eddy.kernels.choice import choose_kernels
 from eddy.operators.conditions import Conditions, JoinPair, Pattern, describe_term, keep_one_key
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
-from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_equal, mask_inside, widen
+from eddy.operators.pairs import (
+    NO_PAIRS,
+    Matches,
+    Pairs,
+    Sifted,
+    WindowLength,
+    join_pairs,
+    judge_codes,
+    mask_equal,
+    mask_inside,
+    widen,
+)
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
@@ -55,27 +66,7 @@ class Search(NamedTuple):
     bounds: TimeBounds | None
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
-
-
-class Sifted(NamedTuple):
-    """The rows that agree with the first tuples of a search in all numbers at hand.
-
-    `taken` is how many tuples those are.
-    """
-
-    near: Pairs
-    taken: int
-
-
-class Matches(NamedTuple):
-    """The pairs that the first tuples make.
-
-    `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
-    """
-
-    pairs: Pairs
-    taken: int
-    evaluated: int
+    walk: Walk | None = None
 
 
 class Matching:
@@ -110,7 +101,7 @@ class Matching:
         # Where a tuple may find more than one run in a part, fewer go at a time.
         asked = self._ask(tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1)))
         found = self._recall(pattern, asked.tuples) or self._find_ranges(asked)
-        return asked._replace(ranges=found.ranges, served=found.served)
+        return asked._replace(ranges=found.ranges, served=found.served, walk=found.walk)
 
     def _ask(self, tuples: Tuples) -> Search:
         """Say what tuples search by; nothing has been found yet."""
@@ -153,7 +144,7 @@ class Matching:
             search = self.search(tuples.rest(taken) if taken else tuples)
             sifted = self._sift(search, MOST_CANDIDATES - evaluated, at_least=not taken)
             pairs = self._verify(search.pattern, search.tuples, sifted.near)
-            if not search.ranges.ascending:
+            if search.walk is None and not search.ranges.ascending:
                 pairs = pairs.by_row()
             self._stem.catalog.note_matches(search.served, pairs.rows)
             found.append(pairs.shift(taken))
@@ -163,9 +154,12 @@ class Matching:
 
     def mask_near(self, search: Search) -> Mask:
         """Mask the tuples with which some row agrees in all numbers at hand."""
-        ranges = search.ranges
+        ranges, passed = search.ranges, np.zeros(len(search.tuples), np.bool_)
+        if search.walk is not None:
+            # One is enough, unless more is asked of it than a kernel asks.
+            self._mark_near(search, passed, newest_only=self._has_exact_bounds)
+            return passed
         counts = ranges.per_probe()
-        passed = np.zeros(len(counts), np.bool_)
         # Nearly always the first candidate is right; only where it is not, the others are looked at.
         some = counts > 0
         first = Ranges(
@@ -176,22 +170,28 @@ class Matching:
         self._mark_near(search._replace(ranges=Ranges(ranges.starts, left, ranges.rows)), passed)
         return passed
 
-    def _mark_near(self, search: Search, passed: Mask) -> None:
+    def _mark_near(self, search: Search, passed: Mask, *, newest_only: bool = False) -> None:
         """Mark the tuples with which a candidate agrees."""
-        for near in self._see_all(search):
+        for near in self._see_all(search, newest_only=newest_only):
             passed[near.at] = True
 
-    def _see_all(self, search: Search) -> Iterator[Pairs]:
+    def _see_all(self, search: Search, *, newest_only: bool = False) -> Iterator[Pairs]:
         """Keep of all candidates those that agree in all numbers at hand, a bounded number in each go."""
         asked, done = self._make_screen(search), 0
         yield NO_PAIRS
         while done < len(search.tuples):
-            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+            near, done = self._see(search, asked, done, MOST_CANDIDATES, newest_only=newest_only)
             yield near
 
-    def _see(self, search: Search, asked: Screen, first: int, most: int) -> tuple[Pairs, int]:
+    def _see(
+        self, search: Search, asked: Screen, first: int, most: int, *, newest_only: bool = False
+    ) -> tuple[Pairs, int]:
         """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
-        found = choose_kernels().kernels.screen(search.ranges, asked, first, most)
+        kernels = choose_kernels().kernels
+        if search.walk is None:
+            found = kernels.screen(search.ranges, asked, first, most)
+        else:
+            found = kernels.walk(search.walk, asked, first, most, newest_only)
         self._stem.catalog.note_candidates(
             search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
         )
@@ -278,7 +278,10 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        ranges, served = self._stem.catalog.find(request, bounds, before)
+        linked = None if pattern.faulty else self._stem.catalog.walk(request)
+        if linked is not None:
+            return linked
+        ranges, served, _ = self._stem.catalog.find(request, bounds, before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0

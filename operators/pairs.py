@@ -62,6 +62,27 @@ class Pairs(NamedTuple):
         return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
 
 
+class Sifted(NamedTuple):
+    """The rows that agree with the first tuples of a search in all numbers at hand.
+
+    `taken` is how many tuples those are.
+    """
+
+    near: Pairs
+    taken: int
+
+
+class Matches(NamedTuple):
+    """The pairs that the first tuples make.
+
+    `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
+    """
+
+    pairs: Pairs
+    taken: int
+    evaluated: int
+
+
 NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), None)
 
 

@@ -33,6 +33,7 @@ KEYS: dict[str, Sequence[Any]] = {
     "migrate": MIGRATIONS,
     "merge": (True, False),
     "time_order": (True, False),
+    "chains": (True, True, False),
     "training": range(1, 21),
     "cost": (None, *COSTS),
 }

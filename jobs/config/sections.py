@@ -260,6 +260,9 @@ INDEXES = Section(
         **_index_key("migrate", "which of the rows that are stored get new indexes too; `none` waits until they leave"),
         **_index_key("merge", "keep neighbouring parts of a window as one index", FLAG),
         **_index_key("time_order", "keep rows of one value in order of time, so that windows bound a search", FLAG),
+        **_index_key(
+            "chains", "let a search by equalities follow chains of rows, the newest first, with compiled kernels", FLAG
+        ),
         **_index_key("training", "with `static`: after how many searches it chooses", COUNT),
         **_index_key(
             "cost",

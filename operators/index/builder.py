@@ -9,6 +9,7 @@ import numpy as np
 from eddy.operators.index import price
 from eddy.operators.index.parts import Part, Piece
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.chained import Chained
 from eddy.operators.index.structures.contracts import Index, PartRows
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.registry import INDEXES
@@ -16,6 +17,7 @@ from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.event_time import Ticks
+from eddy.tuples.splitmix import mix
 
 LAST = np.iinfo(np.int64).max
 """Stands for no value: a row without one comes last in an order of values."""
@@ -76,6 +78,16 @@ class Builder:
     def read_times(self, part: Part) -> Ticks:
         """Give the times of a part's rows."""
         return self._ticks()[part.start : part.stop]
+
+    def link(self, chained: Chained, key_map: KeyMap, rows: int, note_sorted: NoteSorted) -> None:
+        """Link the rows that have come since the last time."""
+        known = len(chained)
+        if known < rows:
+            keys = [self.keys[n] for n in key_map.fields[0].keys]
+            codes = [key.stored[0][known:rows].astype(np.int64, copy=False) for key in keys]
+            valid = [v[known:rows] for key in keys if (v := key.stored[1]) is not None]
+            chained.extend(mix(codes), np.logical_and.reduce(valid) if valid else None)
+            note_sorted(key_map, rows - known)
 
     def _join(
         self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted

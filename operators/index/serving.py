@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.operators.index import price
@@ -13,7 +13,7 @@ from eddy.operators.index.counts import Served, Work
 from eddy.operators.index.experience import Experience
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
-from eddy.operators.index.structures.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.operators.tuning.settings import Kind
 from eddy.tuples.request import Request
@@ -21,6 +21,8 @@ from eddy.tuples.request import Request
 HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
+CHAIN_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
+"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
 """The parts, by the maps that they have."""
@@ -51,15 +53,20 @@ class Servers(NamedTuple):
 class Serving:
     """Finds who serves whom, by price.
 
-    `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern.
+    `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern. Where it
+    `may_link`, a pattern that has keys goes along chains of all rows instead, if there is room for them; these are
+    `linked`.
     """
 
-    def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample) -> None:
+    def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
         self.maps: list[KeyMap] = []
+        self.linked: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
         self.experience = Experience()
         self._asked: set[Asked] = set()
+        self._may_link = may_link
+        self._rows = 0
         self._kind = kind
         self._parts = parts
         self._builder = builder
@@ -85,8 +92,38 @@ class Serving:
         self._asked.add(needed)
         self.admission.ask(needed, len(request))
 
-    def rest(self, room: int, served: Mapping[Served, Work]) -> None:
-        """Choose the maps that there is room for, and let go of all others; `served` is what searches took."""
+    @property
+    def is_linked(self) -> bool:
+        """All searches go along chains, so nobody has to know the parts."""
+        return bool(self.linked) and not self.maps and self.chosen is None
+
+    @property
+    def is_plain(self) -> bool:
+        """All maps have one field at most, so a search finds one run in a part."""
+        return all(len(key_map.fields) < 2 for key_map in self.maps)
+
+    def keeps(self, key_map: KeyMap, rows: int) -> bool:
+        """Tell whether chains of so many rows stay."""
+        if not rows and key_map in self.linked:
+            self.linked.remove(key_map)
+        return rows > 0 and not self.admission.leaves_out(key_map)
+
+    def find_linked(self, pattern: int) -> KeyMap | None:
+        """Find the chains that answer a search by some keys; None if there are none, or no room for them."""
+        if not self._may_link or not pattern or self.chosen is not None:
+            return None
+        key_map = linked_map(pattern)
+        if self.admission.leaves_out(key_map):
+            return None
+        if key_map not in self.linked:
+            self.linked.append(key_map)
+        return key_map
+
+    def rest(self, room: int, rows: int, served: Mapping[Served, Work], follow: Callable[[], None]) -> None:
+        """Choose the maps that there is room for, and let go of all others; `served` is what searches took.
+
+        There are so many `rows`; whoever must know their parts tells them to `follow`.
+        """
         self.experience.note(served)
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
@@ -95,16 +132,43 @@ class Serving:
             others = (m for part in self._parts for m in (*(part.maps or ()), *part.built))
             self.maps = list(dict.fromkeys((*self.chosen, *others, *self._list_missed())))
         self._note_missed(served)
+        self._rows = rows
+        groups = self._group_parts()
+
+        def list_options(key_map: KeyMap) -> list[Option]:
+            follow()
+            return self._list_options(key_map, self._group_parts())
+
+        self.admission.rest(
+            list(dict.fromkeys((*self.linked, *map(self._find_link, self.maps)))),
+            self._count_bytes,
+            list_options,
+            room,
+            {None: rows}
+            if self.chosen is None
+            else {maps: sum(p.rows for p in group) for maps, group in groups.items()},
+        )
+        self._let_go(served)
+
+    def _find_link(self, key_map: KeyMap) -> KeyMap:
+        """Find the chains that may stand for a map; the map itself if there are none."""
+        linked = linked_map(sum(1 << key for field in key_map.fields for key in field.keys))
+        return linked if linked in self.linked and len(key_map.fields) == 1 else key_map
+
+    def _is_replaced(self, key_map: KeyMap) -> bool:
+        linked = self._find_link(key_map)
+        return linked != key_map and not self.admission.leaves_out(linked)
+
+    def _group_parts(self) -> dict[tuple[KeyMap, ...] | None, list[Part]]:
         groups: dict[tuple[KeyMap, ...] | None, list[Part]] = {}
         for part in self._parts:
             groups.setdefault(part.maps, []).append(part)
-        self.admission.rest(
-            self.maps,
-            self._count_bytes,
-            lambda key_map: self._list_options(key_map, groups),
-            room,
-            {maps: sum(part.rows for part in group) for maps, group in groups.items()},
-        )
+        return groups
+
+    def _let_go(self, served: Mapping[Served, Work]) -> None:
+        """Let go of indexes that there is no room for, and of those for which chains stand and that nobody searched."""
+        used = {key_map for key_map, _ in served}
+        self.maps = [m for m in self.maps if m in used or not self._is_replaced(m)]
         for part in self._parts:
             part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
 
@@ -113,9 +177,10 @@ class Serving:
 
         They are counted, not predicted: what was known of the keys when it was decided is what may have changed.
         """
-        for (_, pattern), work in served.items():
+        for (key_map, pattern), work in served.items():
             own = hash_map(pattern, HASH_BITS)
-            if pattern and self.admission.leaves_out(own):
+            is_linked = key_map is not None and key_map.linked
+            if pattern and not is_linked and self.admission.leaves_out(own):
                 self.admission.miss(own, price.CANDIDATE * max(work.candidates - work.matches, 0))
 
     def _list_missed(self) -> list[KeyMap]:
@@ -137,6 +202,8 @@ class Serving:
 
     def _is_kept(self, key_map: KeyMap, part: Part) -> bool:
         """Tell whether there is room for an index, and for so many bits of it."""
+        if self.chosen is None and key_map not in self.maps:
+            return False
         most = sum(self.find_bits(key_map, part.rows)) + 1
         return not self.admission.leaves_out(key_map) and all(
             sum(piece.index.bits) <= most for piece in part.built[key_map]
@@ -202,6 +269,8 @@ class Serving:
 
     def _guess(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
         """Predict a look by what is known of the rows alone."""
+        if key_map.linked:
+            return price.predict_walk(pattern, rows, self._sample.alike)
         bits = self.find_bits(key_map, rows, spare)
         return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
 
@@ -220,8 +289,6 @@ class Serving:
         return self._runs[pattern]
 
     def _count_runs(self, pattern: int) -> int:
-        if all(len(key_map.fields) < 2 for key_map in self.maps):
-            return 1
         part = max(self._parts, key=lambda one: one.rows, default=None)
         best = None if part is None else self._choose(self.maps, part, pattern)
         if part is None or best is None or len(best.fields) < 2:
@@ -230,9 +297,19 @@ class Serving:
         return min(math.ceil(look.ranges), MOST_RUNS)
 
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
-        """List what a map takes and saves, with the fewest bits first."""
-        served = [one for one in sorted(self._asked) if key_map.fields or one == (0, key_map.then)]
-        return [self._price(key_map, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
+        """List what a map takes and saves, the one of the fewest bytes first; an order may stand for chains."""
+        pattern = sum(1 << key for field in key_map.fields for key in field.keys)
+        own = hash_map(pattern, HASH_BITS) if key_map.linked else key_map
+        served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
+        options = [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
+        if key_map.linked:
+            each = self.price_part(key_map, self._rows, pattern) / max(len(groups), 1)
+            prices: dict[tuple[Asked, int], float] = {((pattern, None), number): each for number in range(len(groups))}
+            options += [
+                Option(key_map, spare, price.count_linked_bytes(self._rows, spare), prices, price.LINKED_ROW)
+                for spare in CHAIN_SPARES
+            ]
+        return sorted(options, key=lambda option: option.nbytes)
 
     def _price(self, key_map: KeyMap, served: Sequence[Asked], groups: Groups, spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are."""
@@ -246,7 +323,7 @@ class Serving:
                 looks, candidates = guesses[key_map.list_fields(one[0])]
                 times = self._find_times(key_map, one[0]) if key_map.fields else 1.0
                 prices[one, number] = looks + candidates * times
-        return Option(self._count_bytes(key_map, spare), prices)
+        return Option(key_map, spare, self._count_bytes(key_map, spare), prices)
 
     def _guess_all(self, key_map: KeyMap, parts: Sequence[Part], pattern: int, spare: int) -> tuple[float, float]:
         """Guess what one tuple's looks into some parts take, and beside that their candidates."""
@@ -264,9 +341,14 @@ class Serving:
         return self.may_fall_back and key_map == hash_map(pattern, HASH_BITS)
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
-        """Count the bytes that a map takes where parts are looked into."""
-        parts = [p for p in self._parts if p.built and (p.maps is None or key_map in p.maps or key_map in p.built)]
-        return float(sum(self._count_part_bytes(key_map, spare, part) for part in parts))
+        """Count the bytes that a map takes where parts are looked into; in all, where none has been."""
+        if key_map.linked:
+            own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS)
+            built = (piece for part in self._parts for piece in part.built.get(own, ()))
+            return price.count_linked_bytes(self._rows, spare) + sum(piece.index.nbytes for piece in built)
+        seen = [part for part in self._parts if part.built] or list(self._parts)
+        seen = [p for p in seen if p.maps is None or key_map in p.maps or key_map in p.built]
+        return float(sum(self._count_part_bytes(key_map, spare, part) for part in seen))
 
     def _count_part_bytes(self, key_map: KeyMap, spare: int, part: Part) -> int:
         """Count the bytes of a part's index; one that stays as it is has the bits of when it was made."""

@@ -78,6 +78,10 @@ class TunedCatalog(Sampled, Protocol):
         """The number of rows."""
 
     @property
+    def has_chains(self) -> bool:
+        """Searches go along chains, as long as no maps were chosen."""
+
+    @property
     def parts(self) -> Sequence[Part]:
         """The parts, from the oldest to the newest."""
 

@@ -54,7 +54,7 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     # One map for each access pattern.
-    "patterns": Kind(keys=LAYOUT, chooses=False),
+    "patterns": Kind(keys=(*LAYOUT, "chains"), chooses=False),
     # The `count` most frequent ones.
     "hash": Kind(keys=(*LAYOUT, "count", *TUNING)),
     # One bit-address index, and that one chosen once.
@@ -63,8 +63,10 @@ KINDS: Mapping[str, Kind] = {
         keys=(*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"), cost="paper", chooses_again=False
     ),
     # A set of maps by cost, and what is best for the searches that are to come.
-    "chosen": Kind(keys=(*LAYOUT, *TUNING, "cost"), is_free=True, is_thrifty=True),
-    TOLD: Kind(keys=(*LAYOUT, "schedule", "period", "trigger", "migrate", "cost"), is_free=True, is_told=True),
+    "chosen": Kind(keys=(*LAYOUT, "chains", *TUNING, "cost"), is_free=True, is_thrifty=True),
+    TOLD: Kind(
+        keys=(*LAYOUT, "chains", "schedule", "period", "trigger", "migrate", "cost"), is_free=True, is_told=True
+    ),
 }
 
 
@@ -79,6 +81,7 @@ class IndexSettings:
     `count` indexes of kind `hash`; `bits` of a bit-address index. `epsilon` and `theta` bound what an assessment
     forgets and what it reports. `period` and `trigger` are in requests, as is `training`, after which `static` chooses.
     `merge` and `time_order` say how rows are laid out: as one index for neighbouring segments, and in order of time.
+    `chains` lets searches by whole patterns go along chains of rows, where kernels are compiled.
     `coming` is what an experiment has recorded for `told`.
     """
 
@@ -94,6 +97,7 @@ class IndexSettings:
     migrate: str = "none"
     merge: bool = True
     time_order: bool = True
+    chains: bool = True
     training: int = 60_000
     cost: str | None = None
     coming: Coming = ()
@@ -103,11 +107,16 @@ class IndexSettings:
         """What its kind does."""
         return KINDS[self.kind]
 
+    @property
+    def may_link(self) -> bool:
+        """Searches may go along chains: each pattern has an index of its own, and windows bound a search."""
+        return self.chains and (self.does.is_free or not self.does.chooses) and self.merge and self.time_order
+
     def describe(self) -> dict[str, Any]:
         """Give the keys that the kind uses, with their values.
 
         >>> IndexSettings(kind="patterns").describe()
-        {'kind': 'patterns', 'merge': True, 'time_order': True}
+        {'kind': 'patterns', 'merge': True, 'time_order': True, 'chains': True}
         """
         return {name: value for name, value in self.keys().items() if name in self.does.keys}
 
@@ -146,6 +155,7 @@ NUMBERS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "training": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
     "merge": ("true or false", lambda value: isinstance(value, bool)),
     "time_order": ("true or false", lambda value: isinstance(value, bool)),
+    "chains": ("true or false", lambda value: isinstance(value, bool)),
 }
 """What each of the other keys may be."""
 

@@ -15,6 +15,7 @@ import eddy
 from eddy import wiring
 from eddy.engine import Engine
 from eddy.engine.snapshot import Snapshot, pack, unpack
+from eddy.kernels.choice import choose_kernels
 from eddy.observe import indexing
 from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
@@ -24,7 +25,7 @@ from eddy.operators import matching, stem
 from eddy.operators.index import admission, price
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
-from tests.eddy.test_engine import batch, engine, pairs, query
+from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
 
 COUNT = IndexCount(
     input="a",
@@ -65,13 +66,20 @@ def counters(*, indexes: Any = (), tunings: Any = (), number: int = 0) -> Counte
     return replace(running.read_counters(), batch=number, indexes=indexes, tunings=tunings)
 
 
-def test_a_join_tells_how_its_rows_were_found() -> None:
-    running = engine(query())
+@pytest.mark.parametrize("chains", [True, False])
+def test_a_join_tells_how_its_rows_were_found(chains: bool) -> None:
+    schemas = dict.fromkeys("ab", SCHEMA)
+    ticks = itertools.count()
+    index = {"kind": "patterns", "chains": chains}
+    running = wiring.engine(query(), schemas, "fixed", tables={}, clock=lambda: next(ticks) / 1024, seed=0, index=index)
     pairs(running, a=[(1, 1), (2, 1), (3, 2)], b=[(1, 1), (2, 3)])
     pairs(running, a=[(4, 1)], b=[(5, 2), (5, 9)])
     counted = running.read_counters()
     found = eddy.Report([counted]).indexes().set_index("input")
-    assert found["map"].to_dict() == {"a": "hash(a.k) 16 bits, time", "b": "hash(b.k) 16 bits, time"}
+    # Without compiled kernels rows are always put in order.
+    is_linked = chains and choose_kernels().kernels.walks
+    text = "chains of hash({}.k), the newest first" if is_linked else "hash({}.k) 16 bits, time"
+    assert found["map"].to_dict() == {"a": text.format("a"), "b": text.format("b")}
     assert found["patterns"].to_dict() == {"a": "a.k", "b": "b.k"}
     assert found["probes"].to_dict() == {"a": 2, "b": 1}
     assert found["matches"].to_dict() == {"a": 1, "b": 1}
@@ -227,7 +235,7 @@ def in_order(results: pa.Table) -> pa.Table:
 
 
 CHOICES: list[wiring.IndexChoice] = [
-    *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "migrate": "all", **OFTEN}),
+    *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "chains": False, "migrate": "all", **OFTEN}),
     *({"kind": "bits", "bits": 3, **OFTEN}, {"kind": "hash", "count": 1, **OFTEN}),
 ]
 """Layouts that find other candidates: some look through all rows, where others have an index."""
@@ -323,7 +331,8 @@ def test_a_steady_stream_keeps_its_indexes(kind: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(learned, "LOOK", 0)
     often = {"training": 1_000} if kind == "static" else {"period": 1_000, "trigger": 1_000, "theta": 0.01}
     parts = steady_batches(40)
-    running = steady_engine({"kind": kind, **often}, parts[0])
+    # Where searches go along chains, nothing is chosen.
+    running = steady_engine({"kind": kind, **often, **({"chains": False} if kind == "chosen" else {})}, parts[0])
     switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
     assert all(n < 10 for n in switches)
     assert kind == "chosen" or switches
@@ -362,11 +371,28 @@ def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
     assert sum(n >= 50 for n in switches) <= late
 
 
+def test_where_searches_go_along_chains_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row joins a chain once, so no other index is cheaper; without compiled kernels there are no chains."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+    often = {"kind": "chosen", "period": 500, "trigger": 500, "theta": 0.01}
+    parts = steady_batches(16)
+    looks = {}
+    for chains in (True, False):
+        running = steady_engine({**often, "chains": chains}, parts[0])
+        for part in parts:
+            tell(running, part)
+        tuning = unpack(running.snapshot())[0]["tuning"]["inputs"]
+        looks[chains] = sum(one["learned"]["looks"] for one in tuning.values())
+    assert looks[False] > 0
+    assert (looks[True] == 0) == choose_kernels().kernels.walks
+
+
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])
 def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was learned of the searches is in the state, to the last count."""
     monkeypatch.setattr(learned, "LOOK", 0)
     index = {"kind": kind, "assess": "cdia_random", "migrate": "all", **OFTEN, "theta": 0.01}
+    index |= {"chains": False} if kind == "chosen" else {}
     parts = steady_batches(24)
     whole = steady_engine(index, parts[0])
     for part in parts:
