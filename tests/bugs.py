@@ -325,8 +325,8 @@ BUGS = (
     Bug(
         name="a map of new parts stands for those of old ones",
         file="operators/index/admission.py",
-        old="best = np.array([CANDIDATE * groups[group] for _, group in asked])",
-        new="best = np.array([CANDIDATE * sum(groups) for _ in asked]); prices = prices.min(axis=2, keepdims=True)",
+        old="scan = np.array([CANDIDATE * groups[group] for _, group in asked])",
+        new="scan = np.array([CANDIDATE * sum(groups) for _ in asked]); prices = prices.min(axis=2, keepdims=True)",
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
@@ -363,6 +363,13 @@ BUGS = (
         old="rival.ahead = rival.ahead * kept + saved",
         new="rival.ahead = max(rival.ahead * kept, 0.0) + saved",
         tests=(INDEXING, TUNERS),
+    ),
+    Bug(
+        name="what takes the place of an order is believed to serve what that did",
+        file="operators/index/admission.py",
+        old="others = np.minimum(_find_least_of_others(taken), scan)",
+        new="others = np.minimum(taken.min(axis=0), scan)[None].repeat(len(found), 0)",
+        tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
         name="whoever was cheaper for one period takes over",
