@@ -199,8 +199,11 @@ class Admission:
         sizes = [[(0.0, 0.0), *((option.nbytes, option.upkeep) for option in some)] for some in found]
         nbytes, upkeep = np.moveaxis(np.array(sizes), 2, 0)
         scan = np.array([CANDIDATE * groups[group] for _, group in asked])
-        every, level = np.arange(len(found)), np.zeros(len(found), np.int64)
-        taken = np.full((len(found), len(asked)), math.inf)
+        every, level, taken = (
+            np.arange(len(found)),
+            np.zeros(len(found), np.int64),
+            np.full(prices[:, 0].shape, math.inf),
+        )
         # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there. What takes the
         # place of an option may not serve all that this did, as chains do not.
         while True:
@@ -211,7 +214,8 @@ class Admission:
             size = nbytes[:, 1:] - nbytes[every, level][:, None]
             possible = (np.arange(1, most + 1) > level[:, None]) & (size <= room) & (saved > 0)
             if not possible.any():
-                return {some[at - 1].key_map: some[at - 1].spare for some, at in zip(found, level, strict=True) if at}
+                chosen = [some[at - 1] for some, at in zip(found, level.tolist(), strict=True) if at]
+                return {option.key_map: option.spare for option in chosen}
             ratio = np.where(possible, saved / np.maximum(size, 1.0), -np.inf)
             one, step = np.unravel_index(int(ratio.argmax()), ratio.shape)
             taken[one] = prices[one, step]
