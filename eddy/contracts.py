@@ -113,9 +113,9 @@ class Outcome(NamedTuple):
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its
     tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are rows that a filter did not
-    ask about, because of a null; `left` the positions of tuples that an option has refused, which go on without it.
-    `keys()` are hashes of what a probe has searched by, tuple by tuple. Tuples that come out carry the faults that they
-    had, and those of what had no answer.
+    ask about, because of a null, `reused` those whose values it had answered before; `left` the positions of tuples
+    that an option has refused, which go on without it. `keys()` are hashes of what a probe has searched by, tuple by
+    tuple. Tuples that come out carry the faults that they had, and those of what had no answer.
     """
 
     tuples: Tuples
@@ -124,6 +124,7 @@ class Outcome(NamedTuple):
     skipped: int = 0
     left: RowIds | None = None
     keys: Callable[[], Hashes] | None = None
+    reused: int = 0
 
 
 class Operator(Protocol):

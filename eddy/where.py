@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -20,18 +21,20 @@ import pyarrow as pa
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.snapshot_file import resume, write_file
-from eddy.errors import QueryError, check_whole, read_message, write_repr
-from eddy.local import BATCH_ROWS
+from eddy.errors import QueryError, read_message, write_repr
+from eddy.local import BATCH_ROWS, make_table
 from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query
 from eddy.query.binding import can_pick
+from eddy.query.existence import ANTI, SEMI
 from eddy.query.explain import describe_query
-from eddy.query.shorthand import check_distinct, find_needed, has_rejects, make_query, read_predicates
-from eddy.query.validation import check_name
-from eddy.tuples.arrays import Mask
+from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
+from eddy.query.shorthand import check_distinct, find_free, has_rejects, make_query, read_predicates
+from eddy.spark.stateless.options import WhereOptions
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import one_batch
-from eddy.tuples.pandas_frames import is_frame
+from eddy.tuples.pandas_frames import is_frame, put_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,19 +52,13 @@ object column holds, and nothing beside the work."""
 Frame = TypeVar("Frame")
 
 
-@dataclass(frozen=True, kw_only=True)
-class WhereOptions:
-    """The user's settings of one call."""
-
-    policy: PolicyChoice
-    name: str
-    seed: int
-    remember: str | None
-
-
-def where(
+def where(  # noqa: PLR0913  what a user may say
     frame: Frame,
     *predicates: Any,
+    tables: Mapping[str, Any] | None = None,
+    joins: str | Sequence[str] = (),
+    semi: str | Sequence[str] = (),
+    anti: str | Sequence[str] = (),
     policy: PolicyChoice = "auto",
     name: str = "where",
     seed: int = 0,
@@ -75,11 +72,12 @@ def where(
     is handed whole columns as pd.Series, or as its annotations say, and gives a boolean for each row; it must judge
     each row by itself, since it sees only rows that may still pass, in no promised order.
 
-    With Spark this is one step without a shuffle and without state, and texts and Columns are evaluated by Spark,
-    before all functions. `name` is what the step is called in reports: `eddy.report_of(query, name)`.
+    With Spark this is one step without a shuffle and without state; it evaluates texts and Columns before all
+    functions. `tables` are lookup tables by name, `joins="user = users.id"` joins their rows, which adds columns such
+    as `users_id`; `semi` and `anti` let rows pass for which a table has a match, or none.
 
-    `remember` is a file in which what was learned of the predicates stays, for the next run. On a cluster it must be
-    one that all machines see. No answer depends on it: where it cannot be read that is told, and learned anew.
+    `name` is what the step is called in reports, `eddy.report_of(query, name)`. `remember` is a file, on a
+    cluster one that all see, in which what was learned stays; no answer depends on it.
 
     >>> import pandas as pd
     >>> trips = pd.DataFrame({"city": ["Wien", "Graz", "Linz"], "km": [12, 190, 180]})
@@ -89,20 +87,20 @@ def where(
        city   km
     1  Graz  190
     """
-    check_name("where: name", name)
-    check_whole(seed, "seed", 0, where="where")
-    options = WhereOptions(policy=policy, name=name, seed=seed, remember=_check_path(remember))
-    if not predicates:
-        raise QueryError('where: expected one predicate or more, such as "size > 100" or a function, got none')
+    given, conditions = check_lookups(tables, {"joins": joins, SEMI: semi, ANTI: anti})
+    kept = _check_path(remember)
+    options = WhereOptions(policy=policy, name=name, seed=seed, remember=kept, tables=given, conditions=conditions)
     found: Frame = _filter_frame(frame, predicates, options)
     return found
 
 
 def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) -> Any:
+    if not predicates and not options.conditions:
+        raise QueryError('where: expected one predicate or more, such as "size > 100" or a function, got none')
     if any(base.__module__.startswith(SPARK) and base.__name__ == "DataFrame" for base in type(frame).__mro__):
         from eddy.spark.stateless import frames  # noqa: PLC0415  so that there need be no Spark
 
-        return frames.where(frame, predicates, **asdict(options))
+        return frames.where(frame, predicates, options)
     if isinstance(frame, pa.Table | pa.RecordBatch):
         return _filter_arrow(frame, predicates, options)
     if is_frame(frame):
@@ -200,90 +198,171 @@ class PandasColumns:
         return pa.table({name: _to_arrow(self.frame, name, must=True) for name in names})
 
 
-class Judged(NamedTuple):
-    """Which rows have passed, which were put aside, in their order, and what there is to tell of it."""
+@dataclass(frozen=True)
+class PlacedColumns:
+    """Those of a joined table, and the place of each row under a name that no column has."""
 
-    passed: Mask
+    columns: Columns
+    rows: int
+    place: str
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that the engine could read, and the places."""
+        return self.columns.schema.append(pa.field(self.place, pa.int64()))
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Some columns, and the places."""
+        own = self.columns.read([name for name in names if name != self.place])
+        return pa.table({**dict(zip(own.column_names, own.columns, strict=True)), self.place: np.arange(self.rows)})
+
+
+class Judged(NamedTuple):
+    """Where the rows stand that passed, in their order, and those that were put aside; what there is to tell of it.
+
+    Where tables are joined, a row stands there for each of its combinations, and `met` has the places of their rows.
+    """
+
+    places: RowIds
+    met: Mapping[str, RowIds]
     aside: Sequence[Rejected]
     note: Callable[[Callable[[], Any]], FrameNote]
 
 
 def _filter_arrow(frame: Any, predicates: Sequence[Any], options: WhereOptions) -> Any:
-    stream, filters = read_predicates(predicates, frame.schema.names, case_sensitive=False)
-    own = check_distinct(filters, frame.schema.names)
-    table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
-    columns = ArrowColumns(table.select(own), find_needed(filters, own))
-    judged = _judge(columns, table.num_rows, make_query(stream, filters, own, options.name), options)
+    judged = _judge(frame, frame.schema.names, predicates, options)
 
     def read_rejected() -> Any:
-        mask = np.zeros(table.num_rows, np.bool_)
-        mask[[row.place for row in judged.aside]] = True
-        found = _pick_rows(frame, mask)
+        found = _take_rows(frame, np.array([row.place for row in judged.aside], np.int64))
         for name, texts in name_reasons(judged.aside, frame.schema.names).items():
             found = found.append_column(name, pa.array(texts, pa.string()))
         return found
 
-    answer = _pick_rows(frame, judged.passed)
+    answer = _take_rows(frame, judged.places)
+    joined = name_joined({name: _list_names(options.tables[name]) for name in judged.met}, frame.schema.names)
+    for table, places in judged.met.items():
+        met = _take_rows(make_table(table, options.tables[table]), places)
+        for name, column in zip(joined[table], met.columns, strict=True):
+            answer = answer.append_column(name, column if isinstance(frame, pa.Table) else column.combine_chunks())
     note_frame(answer, judged.note(read_rejected))
     return answer
 
 
 def _filter_pandas(frame: pd.DataFrame, predicates: Sequence[Any], options: WhereOptions) -> pd.DataFrame:
     names = [name for name in frame.columns if isinstance(name, str)]
-    stream, filters = read_predicates(predicates, names, case_sensitive=False)
-    own = check_distinct(filters, names)
-    columns = PandasColumns(frame, own, find_needed(filters, own))
-    judged = _judge(columns, len(frame), make_query(stream, filters, own, options.name), options)
+    judged = _judge(frame, names, predicates, options)
 
     def read_rejected() -> pd.DataFrame:
         found = frame.iloc[[row.place for row in judged.aside]]
         return found.assign(**name_reasons(judged.aside, names))
 
-    answer = frame[judged.passed]
+    parts = [frame.iloc[judged.places]]
+    joined = name_joined({name: _list_names(options.tables[name]) for name in judged.met}, names)
+    for name, places in judged.met.items():
+        table = options.tables[name]
+        met = table.iloc[places] if is_frame(table) else _take_rows(table, places).to_pandas()
+        parts.append(met.set_axis(joined[name], axis=1).set_axis(parts[0].index))
+    answer = parts[0] if len(parts) == 1 else put_beside(parts)
     note_frame(answer, judged.note(read_rejected))
     return answer
 
 
-def _judge(columns: Columns, rows: int, query: Query, options: WhereOptions) -> Judged:
-    """Ask the engine about all rows, part by part."""
+def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options: WhereOptions) -> Judged:
+    """Ask the engine about all rows."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
 
-    (stream,) = query.inputs
-    clock = time.perf_counter
-    read = wiring.list_read_columns(query, {stream: columns.schema}, options.policy, clock)[stream]
-    table = columns.read(read.names)
+    check_apart(options.tables, names)
+    known = {name: _check_table(name, table) for name, table in options.tables.items()}
+    lookups = Lookups(tables=known, conditions=options.conditions)
+    asked = read_predicates(predicates, names, case_sensitive=False, lookups=lookups)
+    own = check_distinct(asked, names)
+    views = {asked.stream: _view(frame, own, asked.find_needed(own))}
+    views |= {name: _view(options.tables[name], own, asked.find_needed(own, name)) for name, own in known.items()}
+    # Of joined tables the engine gives the places of the rows: who holds them needs no copies.
+    places = {name: find_free("place", known[name]) for name in asked.joined}
+    for name, place in places.items():
+        views[name] = PlacedColumns(views[name], len(options.tables[name]), place)
+    select = [f"{name}.{place} AS {name}" for name, place in places.items()]
+    query = make_query(asked, own, options.name, select)
+    schemas = {name: view.schema for name, view in views.items()}
+    read = wiring.list_read_columns(query, schemas, options.policy, time.perf_counter)
+    rows, *tables = (view.read(read[name].names) for name, view in views.items())
+    batches = {name: one_batch(name, table) for name, table in zip(known, tables, strict=True)}
 
     def make() -> Engine:
-        schemas = {stream: table.schema}
         return wiring.engine(
-            query, schemas, options.policy, tables={}, clock=clock, thinking=time.thread_time, seed=options.seed
+            query,
+            {asked.stream: rows.schema},
+            options.policy,
+            tables=batches,
+            clock=time.perf_counter,
+            thinking=time.thread_time,
+            seed=options.seed,
         )
 
+    return _ask_engine(make, rows, query, options)
+
+
+def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, options: WhereOptions) -> Judged:
+    """Ask part by part, beginning with what was learned."""
     learned = None if options.remember is None else Path(options.remember)
     engine, remembers = resume(make, [] if learned is None else [learned])
-    passed = np.zeros(rows, np.bool_)
-    counters, aside = [], list[Rejected]()
-    for start in range(0, rows, BATCH_ROWS):
-        passed[start + engine.pick(one_batch(stream, table.slice(start, BATCH_ROWS)))] = True
+    places, met = [np.empty(0, np.int64)], []
+    counters, aside = [], dict[int, Rejected]()
+    for start in range(0, rows.num_rows, BATCH_ROWS):
+        picked = engine.pick(one_batch(query.streams[0].name, rows.slice(start, BATCH_ROWS)))
+        places.append(start + picked.places)
+        met += [] if picked.found is None else [picked.found]
         counters.append(engine.read_counters())
-        aside += [row._replace(place=start + row.place) for row in sorted(engine.read_rejected())]
+        # A row with several combinations that are put aside is told of once.
+        aside |= {start + row.place: row._replace(place=start + row.place) for row in sorted(engine.read_rejected())}
     if learned is not None and learned in remembers:
         write_file(learned, engine.snapshot())
-    text = describe_query(query)
-    rejects = has_rejects(query.filters)
-    return Judged(passed, aside, lambda read: FrameNote(text, lambda: Report(counters), read if rejects else None))
+    found = pa.Table.from_batches(met, schema=engine.schema)
+    text, rejects = describe_query(query), has_rejects(query.filters)
+    return Judged(
+        np.concatenate(places),
+        {name: found[name].to_numpy() for name in query.inputs[1:]},
+        [*aside.values()],
+        lambda read: FrameNote(text, lambda: Report(counters), read if rejects else None),
+    )
 
 
-def _pick_rows(frame: Any, passed: Mask) -> Any:
-    """Pick rows of a table or a batch, of any types."""
+def _view(frame: Any, names: Sequence[str], needed: frozenset[str]) -> Columns:
+    """Look at some columns of a frame, or of a table beside it."""
+    if is_frame(frame):
+        return PandasColumns(frame, names, needed)
+    table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
+    return ArrowColumns(table.select(list(names)), needed)
+
+
+def _check_table(name: str, table: Any) -> list[str]:
+    """List the columns of a table that texts can name."""
+    if not (is_frame(table) or isinstance(table, pa.Table | pa.RecordBatch)):
+        raise QueryError(
+            f'where: table "{name}": expected a pandas DataFrame, or a pyarrow Table or RecordBatch, beside a frame '
+            f"that is one, got {type(table).__name__}"
+        )
+    counts = Counter(_list_names(table))
+    return [own for own, count in counts.items() if count == 1 and isinstance(own, str)]
+
+
+def _list_names(table: Any) -> list[Any]:
+    """List all columns of a table, whatever they are called."""
+    return list(table.columns) if is_frame(table) else list(table.schema.names)
+
+
+def _take_rows(frame: Any, places: RowIds) -> Any:
+    """Take rows of a table or a batch, of any types, in the order of their places."""
     try:
-        return frame.filter(pa.array(passed))
+        return frame.take(pa.array(places))
     except pa.ArrowNotImplementedError:
         # Arrow has types that no kernel knows, and every array has slices: a run of rows is one of them.
-        edges = np.flatnonzero(np.diff(passed, prepend=False, append=False)).tolist()
-        parts = [frame.slice(begun, end - begun) for begun, end in zip(edges[::2], edges[1::2], strict=True)]
+        begun = np.flatnonzero(np.diff(places, prepend=-2) != 1)
+        ends = np.append(begun[1:], len(places))
+        runs = [frame.slice(places[a], b - a) for a, b in zip(begun.tolist(), ends[: len(begun)].tolist(), strict=True)]
         join: Callable[[list[Any]], Any] = pa.concat_tables if isinstance(frame, pa.Table) else pa.concat_batches
-        return join(parts or [frame.slice(0, 0)])
+        return join(runs or [frame.slice(0, 0)])
 
 
 def _to_arrow(frame: pd.DataFrame, name: str, *, must: bool) -> pa.Array | None:

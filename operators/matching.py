@@ -14,7 +14,7 @@ import numpy as np
 
 from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term, Walk
 from eddy.kernels.choice import choose_kernels
-from eddy.operators.conditions import Conditions, JoinPair
+from eddy.operators.conditions import Conditions, JoinPair, Pattern, describe_term, keep_one_key
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
@@ -30,7 +30,6 @@ from eddy.operators.pairs import (
     mask_inside,
     widen,
 )
-from eddy.operators.pattern import Pattern, describe, keep_one_key
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
@@ -250,7 +249,7 @@ class Matching:
             residuals=residuals,
             keys=tuple(keys),
             mask=sum({1 << key for key in keys}) if equalities else 0,
-            terms=tuple(describe(one, target) for one in searched),
+            terms=tuple(describe_term(one, target) for one in searched),
             reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
             text=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
         )

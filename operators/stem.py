@@ -52,10 +52,11 @@ class Stem:
     """One input's stored rows: values, times, verdicts, keys.
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
-    goes. Where one does, `followers` hear of it.
+    goes. Where one does, `followers` hear of it. Without `keeps` rows are here for their own micro-batch only, so that
+    conditions can read them, and verdicts have a place.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that is known of an input, by keyword
         self,
         schema: pa.Schema,
         *,
@@ -66,6 +67,7 @@ class Stem:
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
         index_room: Callable[[], int] = lambda: sys.maxsize,
+        keeps: bool = True,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
@@ -75,7 +77,7 @@ class Stem:
         self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
-        self._index_room = index_room
+        self._index_room, self._keeps = index_room, keeps
         self._time = time
         self._tick_type = tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
@@ -231,7 +233,7 @@ class Stem:
         judged = ask(new)
         self._remember(filter, new, judged)
         known = self._verdicts[filter].values.take(ids)
-        return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
+        return self._judged_before(filter, known)._replace(skipped=judged.skipped, reused=judged.reused), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
         """Give known verdicts.
@@ -259,10 +261,7 @@ class Stem:
         self._alive.put(failed, FALLEN)
 
     def settle(self, watermark: float | None) -> None:
-        """End the micro-batch.
-
-        Dead rows are forgotten, and segments that no on-time row can meet.
-        """
+        """End the micro-batch: dead rows are forgotten, and segments that no on-time row can meet."""
         kept = self._find_kept(watermark)
         if kept.gone or kept.has_holes:
             self._retain(kept)
@@ -272,6 +271,8 @@ class Stem:
 
     def _find_kept(self, watermark: float | None) -> Kept:
         """Find the rows that stay."""
+        if not self._keeps:
+            return Kept(len(self), len(self))
         # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole moves
         # all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
         first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh if self.dead else len(self)

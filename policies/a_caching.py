@@ -32,13 +32,16 @@ from eddy.contracts import (
     unknown_name,
 )
 from eddy.errors import check_choice
-from eddy.policies.caching.candidates import Candidate, list_candidates
+from eddy.policies.caching.candidates import Candidate, keeps_prefix, list_candidates
 from eddy.policies.caching.states import StreamCaches
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.query.join_graph import is_cached
 
+WHERE = 'policy "a_caching"'
+
 ORDERS = ("a_greedy", "fixed", "source")
+CONSISTENCIES = ("any", "prefix")
 
 FEWEST_WITHOUT = 100
 """Rows that go without caches together: they are a leg of their own, whose calls should not cost more than its rows."""
@@ -52,8 +55,9 @@ class ACaching(Policy):
 
     `order` is the policy that has the routes. At most `m` caches are looked at for a route. What did not pay is tried
     again after `interval` rows of its stream, and a cache must save the share `change` of what probes take. The share
-    `without` of the rows goes without caches. With `force`, which names operators as "cached_b_c", those caches are
-    used and no others.
+    `without` of the rows goes without caches. With `consistency` "prefix" only those caches count whose inputs are
+    joined with each other before anything else, by rows of each of them. With `force`, which names operators as
+    "cached_b_c", those caches are used and no others.
 
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
@@ -61,7 +65,7 @@ class ACaching(Policy):
     {'caches': {}}
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a config file may say
         self,
         setting: Setting,
         *,
@@ -70,23 +74,20 @@ class ACaching(Policy):
         interval: int = 10_000,
         change: float = 0.2,
         without: float = 0.02,
+        consistency: str = "any",
         force: Sequence[str] = (),
         costs: Costs = "time",
     ) -> None:
-        where = 'policy "a_caching"'
-        check_choice(order, ORDERS, "order", where=where)
-        check_whole(m, "m", where=where)
-        check_whole(interval, "interval", where=where)
-        check_share(change, "change", where=where)
-        check_share(without, "without", where=where)
-        check_costs(costs, where=where)
+        _check_choices({"order": (order, ORDERS), "consistency": (consistency, CONSISTENCIES)})
+        _check_numbers(wholes={"m": m, "interval": interval}, shares={"change": change, "without": without})
+        check_costs(costs, where=WHERE)
         # By name alone a filter might be taken for one of them.
         self._caches = frozenset(name for name in setting.options if is_cached(name))
         check_force(force, setting.options)
         self._order = setting.make(order, {"costs": costs})
         self.features = self._order.features
         self._probes, self._prices = setting.prices.probes, setting.prices
-        self._most, self._without = m, without
+        self._most, self._without, self._is_prefix = m, without, consistency == "prefix"
         self._conduct: Mapping[str, Any] = {
             "interval": interval,
             "change": change,
@@ -115,7 +116,7 @@ class ACaching(Policy):
         # Profiles see every hop, or what others lose: they go without.
         main = max(plain, key=lambda leg: task.rows if leg.rows is None else len(leg.rows))
         stream = self._find_stream(origin)
-        stream.follow(main.route, self._list_candidates(task, main.route))
+        stream.follow(main.route, self._choose_candidates(task, main.route))
         route = stream.choose()
         return legs if route == main.route else [one for leg in legs for one in self._divide(task, leg, main, route)]
 
@@ -124,10 +125,19 @@ class ACaching(Policy):
             self._streams[origin] = StreamCaches(**self._conduct)
         return self._streams[origin]
 
+    def _choose_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
+        """List the caches that may be placed in a route, by the routes of all streams as they are by now."""
+        candidates = self._list_candidates(task, route)
+        if not self._is_prefix:
+            return candidates
+        routes = {name: stream.route for name, stream in self._streams.items()} | {task.lineage.origin: route}
+        return [one for one in candidates if keeps_prefix(one.inputs, routes, self._probes)][: self._most]
+
     def _list_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
         known = task.lineage, route
         if known not in self._candidates:
-            self._candidates[known] = list_candidates(task, route, self._probes, self._most)
+            most = len(self._caches) if self._is_prefix else self._most
+            self._candidates[known] = list_candidates(task, route, self._probes, most)
         return self._candidates[known]
 
     def _divide(self, task: Task, leg: Leg, main: Leg, route: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -210,9 +220,21 @@ class ACaching(Policy):
             self._find_stream(origin).restore(told)
 
 
+def _check_choices(choices: Mapping[str, tuple[object, Sequence[str]]]) -> None:
+    for name, (choice, known) in choices.items():
+        check_choice(choice, known, name, where=WHERE)
+
+
+def _check_numbers(*, wholes: Mapping[str, object], shares: Mapping[str, object]) -> None:
+    for name, number in wholes.items():
+        check_whole(number, name, where=WHERE)
+    for name, share in shares.items():
+        check_share(share, name, where=WHERE)
+
+
 def check_force(force: object, options: Sequence[str]) -> None:
     """Check the names of caches that are to be used; those of a join are known once there is one."""
-    where = 'policy "a_caching": force'
+    where = f"{WHERE}: force"
     if isinstance(force, str) or not isinstance(force, Sequence) or not all(isinstance(name, str) for name in force):
         raise QueryError(f'{where}: expected a list of caches as ["cached_b_c"], got {force!r}')
     known = [name for name in options if is_cached(name)]

@@ -99,6 +99,11 @@ def _near(c: Combination, a: str, b: str) -> bool | None:
     return None if left is None or right is None else abs(left - right) <= 1
 
 
+def alone(a: str) -> Condition:
+    """A condition on one input."""
+    return Condition(f"{a}.k <> 1", lambda c: negation(same(c[a]["k"], 1)))
+
+
 @st.composite
 def edges(draw: st.DrawFn, a: str, b: str, *, faults: bool = False) -> Condition:
     """A condition between two inputs; now and then one that has no answer for some rows, if there may be any."""

@@ -8,7 +8,7 @@ the text of the SQL that DuckDB is asked.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache, partial
 from itertools import zip_longest
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy.wiring import IndexChoice
 from tests import indexes, reference
-from tests.conditions import Condition, edges, sums
+from tests.conditions import Condition, alone, edges, sums
 from tests.filters import Filter, fallible, filters, waits
 from tests.strategies import EPOCH
 
@@ -84,6 +84,22 @@ CROWD = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
+class Asking:
+    """A table that is asked for a match: a semi join if one is wanted, an anti join if not."""
+
+    table: str
+    wanted: bool
+    rows: Sequence[dict[str, Any]]
+    conditions: Sequence[Condition]
+
+    @property
+    def sql(self) -> str:
+        """As DuckDB takes it."""
+        texts = " and ".join(f"({one.sql})" for one in self.conditions)
+        return f"{'' if self.wanted else 'not '}exists (select 1 from {self.table} where {texts})"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """A query over some rows."""
 
@@ -96,6 +112,7 @@ class Case:
     batch_rows: int
     after: Mapping[int, Sequence[int]] = field(default_factory=dict)
     index: IndexChoice = None
+    asks: Sequence[Asking] = ()
 
     @property
     def inputs(self) -> list[str]:
@@ -116,12 +133,17 @@ class Case:
                 )
                 for (name, source), clock in zip(self.streams.items(), self.clocks.values(), strict=True)
             ],
-            tables=[eddy.Table(name) for name in self.tables],
+            tables=[eddy.Table(name) for name in (*self.tables, *(one.table for one in self.asks))],
             joins=list(dict.fromkeys(join.sql for join in self.joins)),
+            semi=self._asked_of(wanted=True),
+            anti=self._asked_of(wanted=False),
             filters=[self._asked(n, f) for n, f in enumerate(self.filters)],
             select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in NAMES],
             cross=True,
         )
+
+    def _asked_of(self, *, wanted: bool) -> list[str]:
+        return [" and ".join(f"({c.sql})" for c in one.conditions) for one in self.asks if one.wanted == wanted]
 
     def _asked(self, number: int, one: Filter) -> eddy.Filter:
         awaited = self.after.get(number, ())
@@ -130,7 +152,8 @@ class Case:
 
     def data(self) -> dict[str, pa.Table]:
         """Every input as a table."""
-        return {name: pa.Table.from_pylist(list(self.rows[name]), schema=self.schema(name)) for name in self.inputs}
+        rows = {**{name: self.rows[name] for name in self.inputs}, **{one.table: one.rows for one in self.asks}}
+        return {name: pa.Table.from_pylist(list(some), schema=self.schema(name)) for name, some in rows.items()}
 
     def schema(self, name: str) -> pa.Schema:
         """An input's columns; a table's time is an integer like any other."""
@@ -144,7 +167,14 @@ class Case:
         return reference.Question(
             streams=self.streams,
             tables={name: self.rows[name] for name in self.tables},
-            conditions=[*(c.holds for c in self.joins), *(f.holds for f in self.filters)],
+            conditions=[
+                *(c.holds for c in self.joins),
+                *(f.holds for f in self.filters),
+                *(
+                    reference.exists(one.table, one.rows, [c.holds for c in one.conditions], wanted=one.wanted)
+                    for one in self.asks
+                ),
+            ],
             on_error={len(self.joins) + n: f.on_error for n, f in enumerate(self.filters)},
             select=[(name, column) for name in self.inputs for column in NAMES],
         )
@@ -164,7 +194,7 @@ class Case:
         spans = [f"{newest} - {name}.ts <= {s.span}" for name, s in self.streams.items() if s.span is not None]
         limits = {name: s.max_ahead for name, s in self.streams.items() if s.max_ahead is not None}
         spans += [f"coalesce({name}.ts - {name}.{ARRIVED} <= {limit}, true)" for name, limit in limits.items()]
-        asked = [*(c.sql for c in self.joins), *(f.sql for f in self.filters)]
+        asked = [*(c.sql for c in self.joins), *(f.sql for f in self.filters), *(one.sql for one in self.asks)]
         columns = ", ".join(f"{name}.{column}" for name in self.inputs for column in NAMES)
         return f"select {columns} from {', '.join(self.inputs)} where " + " and ".join(
             f"({text})" for text in (*asked, *spans, "true")
@@ -246,6 +276,22 @@ def cases(
         after=draw(waits(len(found))),
         index=draw(st.none() | indexes.choices(tuple(names))) if conditions else None,
     )
+
+
+@st.composite
+def asking(draw: st.DrawFn, case: Case, *, faults: bool = False) -> Case:
+    """The same case with tables that are asked for a match, by a condition or several."""
+    asks = []
+    for table in "yz"[: draw(st.integers(1, 2))]:
+        conditions = [draw(edges(draw(st.sampled_from(case.inputs)), table, faults=faults))]
+        if draw(st.booleans()):
+            conditions.append(draw(edges(draw(st.sampled_from(case.inputs)), table, faults=faults)))
+        if draw(st.booleans()):
+            conditions.append(alone(table))
+        # Few rows: with many nearly every combination has a match.
+        rows = draw(st.lists(records(INTEGER, arrived=False), max_size=6))
+        asks.append(Asking(table=table, wanted=draw(st.booleans()), rows=rows, conditions=conditions))
+    return replace(case, asks=asks)
 
 
 @cache

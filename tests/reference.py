@@ -91,6 +91,25 @@ def _said(question: Question, combination: Combination) -> str:
     return "drop" if "drop" in said else "fail" if "fail" in said else "keep"
 
 
+def exists(table: str, rows: Sequence[Row], conditions: Sequence[Condition], *, wanted: bool) -> Condition:
+    """The condition that a table has a row for which all conditions are true, or has none, as is wanted.
+
+    It has no answer if no row does for sure, and one may.
+    """
+
+    def ask(combination: Combination) -> bool:
+        said = [_said_of(conditions, {**combination, table: row}) for row in rows]
+        if "keep" not in said and "fail" in said:
+            raise NoAnswer
+        return ("keep" in said) == wanted
+
+    return ask
+
+
+def _said_of(conditions: Sequence[Condition], combination: Combination) -> str:
+    return _said(Question(streams={}, conditions=conditions, select=[]), combination)
+
+
 def late_rows(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> int:
     """How many rows with an event time are not part of the answer because they came too late."""
     timed = sum(_tick(row[s.time]) is not None for b in batches for n, s in question.streams.items() for row in b[n])

@@ -96,7 +96,7 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
     """The data as whole tables, since every policy runs over it."""
     if not isinstance(data, Mapping):
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
-    for name in query.inputs:
+    for name in query.given:
         if name not in data:
             raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
     tables = {name: make_table(name, value) for name, value in data.items()}
@@ -203,6 +203,7 @@ def _policy(contender: Contender) -> dict[str, Any]:
     """
     own: dict[str, Any] = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
     own |= {} if contender.index is None else {"index": index_text(contender.index)}
+    own |= {} if contender.cache_memory is None else {"cache_memory": contender.cache_memory}
     given = contender.policy
     told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
     return {**told, **own, "role": contender.role or "none"}

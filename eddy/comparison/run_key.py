@@ -54,6 +54,8 @@ def query_text(query: Query) -> dict[str, Any]:
         ],
         "tables": [table.name for table in query.tables],
         "joins": list(query.joins),
+        "semi": list(query.semi),
+        "anti": list(query.anti),
         "filters": {f.name: _filter(f) for f in query.filters},
         "select": None if query.select is None else list(query.select),
         "cross": query.cross,

@@ -194,7 +194,9 @@ class _Turn:
         """Run it."""
         gc.collect()
         batch_rows = self.contender.batch_rows or self.setup.batch_rows
-        done = run(self.contender.choice(workload), batch_rows, self.seed, self.contender.index)
+        done = run(
+            self.contender.choice(workload), batch_rows, self.seed, self.contender.index, self.contender.cache_memory
+        )
         batches = done.report.batches()
         figures = measure(workload, done.results.num_rows, done.report)
         looked = done.report.indexes().set_index("batch")["candidates"]

@@ -75,7 +75,7 @@ class Gate:
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
-        self._alone = len(binding.query.inputs) == 1
+        self._alone = len(binding.query.streams) == 1
         self._newest: dict[str, Tick] = {}
         self._numbers: Integers = np.empty(0, np.int64)
 

@@ -29,6 +29,16 @@ ROWS_PER_LOT = 1 << 13
 MEGABYTE = 1 << 20
 
 
+class Picked(NamedTuple):
+    """The places of the rows that passed, in their order.
+
+    Where tables are joined a row stands there once for each of its combinations, and beside it the selected columns.
+    """
+
+    places: RowIds
+    found: pa.RecordBatch | None
+
+
 class Rejected(NamedTuple):
     """The place of a row that was put aside, the predicate that has no answer for it, and why."""
 
@@ -58,17 +68,15 @@ class Emission:
 
     def batches(self, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """Give the results of a micro-batch, in lots of one size."""
+        return map(self.gather, self.tuples(done))
+
+    def tuples(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
+        """Give the results as tuples, and gather no column."""
         self.results, self.rejected = 0, []
         # Results are counted before they are gathered into lots: an answer that is too large fails before it is made.
         for lot in gather_lots(self._count(done)):
             if len(passed := self._settle_faults(lot)):
-                yield self._gather(passed)
-
-    def rows(self, done: Iterator[Tuples]) -> Iterator[RowIds]:
-        """Give the rows of a single input that passed, by their places, and gather no column."""
-        self.results, self.rejected = 0, []
-        for lot in gather_lots(self._count(done)):
-            yield next(iter(self._settle_faults(lot).ids.values()))
+                yield passed
 
     def _count(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
         """Give the same tuples, as long as they are not too many."""
@@ -142,7 +150,7 @@ class Emission:
         times = [(name, time, self._stores[name].column(time).take(ids[name][:1])[0]) for name, time in streams if time]
         return ", ".join(f"{name}.{time} = {value}" for name, time, value in times)
 
-    def _gather(self, done: Tuples) -> pa.RecordBatch:
+    def gather(self, done: Tuples) -> pa.RecordBatch:
         """Gather the selected columns, which nobody needed before."""
         columns = [held.take(done.ids[name]) for name, held in self._outputs]
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)

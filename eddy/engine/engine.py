@@ -13,7 +13,7 @@ from eddy.contracts import Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.counting import Counting, Settled
-from eddy.engine.emission import Emission, Rejected
+from eddy.engine.emission import Emission, Picked, Rejected
 from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
@@ -34,7 +34,9 @@ from eddy.query.binding import Binding
 from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrow import no_rows
 from eddy.tuples.packed import Packed
+from eddy.tuples.tuples import merge
 
 Emitted = TypeVar("Emitted")
 
@@ -68,7 +70,7 @@ class Engine:
         self._outlet = Emission(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
+        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices, machinery.tariff)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy, self._policy_name = policy, policy_name
         self._clock = clock
@@ -76,7 +78,8 @@ class Engine:
         self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
         self._indexes, self._caches = machinery.indexes, machinery.caches
-        self._counting = Counting(policy, policy_name, self._classifier.names, self._faults)
+        self._costs = machinery.tariff.seconds
+        self._counting = Counting(policy, policy_name, self._classifier.names, machinery, by_clock=by_clock)
 
     @property
     def schema(self) -> pa.Schema:
@@ -94,15 +97,34 @@ class Engine:
         """
         yield from self._run(batch, mark, self._outlet.batches)
 
-    def pick(self, rows: pa.RecordBatch) -> RowIds:
+    def pick(self, rows: pa.RecordBatch) -> Picked:
         """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
 
         Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
         """
         (name,) = self._streams
-        parts = list(self._run({name: rows}, None, self._outlet.rows))
-        passed = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        return np.sort(self._find_places(name, passed))
+        for picked in list(self._run({name: rows}, None, self._pick)):
+            return picked
+        return Picked(np.empty(0, np.int64), None if self._is_alone else no_rows(self.schema))
+
+    def _pick(self, done: Iterator[Tuples]) -> Iterator[Picked]:
+        """Find the places of what is done, at once."""
+        (name,) = self._streams
+        parts = list(self._outlet.tuples(done))
+        if not parts:
+            return
+        whole = merge(parts)
+        places = self._find_places(name, whole.ids[name])
+        if self._is_alone:
+            yield Picked(np.sort(places), None)
+            return
+        # Routing says in which order combinations come out; they are told by row, then in the order of the tables.
+        order = np.lexsort([*(whole.ids[table] for table in reversed(self._binding.query.inputs[1:])), places])
+        yield Picked(places.take(order), self._outlet.gather(whole.take(order)))
+
+    @property
+    def _is_alone(self) -> bool:
+        return len(self._binding.query.inputs) == 1
 
     def read_rejected(self) -> list[Rejected]:
         """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
@@ -217,6 +239,7 @@ class Engine:
             "least round": self._rounds.least,
             "policy": self._policy_name,
             "after": self._after(),
+            "costs": dict(self._costs),
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
@@ -239,13 +262,15 @@ class Engine:
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
-        self._router.prices.restore(meta.get("prices", []))
+        # Where filters cost something else than before, all that was learned of costs was about other ones.
+        is_as_dear = meta.get("costs", {}) == self._costs
+        self._router.prices.restore(meta.get("prices", []) if is_as_dear else [])
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
-        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
+        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after() and is_as_dear:
             self._classifier.restore(meta["classifier"])
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from eddy.contracts import Operator, Store
 from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
+from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
 
 
@@ -65,3 +66,4 @@ class Machinery(NamedTuple):
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES
+    tariff: Tariff = NO_TARIFF

@@ -7,7 +7,7 @@ rows weigh less. They are plain numbers, so they survive a restart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
@@ -109,6 +109,11 @@ class Regret(NamedTuple):
     control: float
     learning: float
 
+    def divide(self, unit: float) -> Regret:
+        """Write it in another unit than seconds."""
+        stream, state, arm, *costs = self
+        return Regret(stream, state, arm, *(cost / unit for cost in costs))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Insight:
@@ -117,6 +122,19 @@ class Insight:
     uses: Sequence[Use] = ()
     decisions: Sequence[Decision] = ()
     regrets: Sequence[Regret] = ()
+
+    def divide(self, unit: float) -> Insight:
+        """Write costs in another unit than seconds, of which one is so many."""
+        decisions = [
+            replace(
+                d,
+                ways=tuple(
+                    replace(way, predicted=way.predicted / unit, observed=way.observed / unit) for way in d.ways
+                ),
+            )
+            for d in self.decisions
+        ]
+        return replace(self, decisions=decisions, regrets=[regret.divide(unit) for regret in self.regrets])
 
 
 NO_INSIGHT = Insight()

@@ -57,6 +57,8 @@ class CellSum:
             indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
             caches=sum_caches([part.caches for part in came], [part.caches for part in known]),
             tunings=_list_tunings(parts, several=len(self._latest) > 1),
+            costs={name: cost for part in came for name, cost in part.costs.items()},
+            in_seconds=all(part.in_seconds for part in came),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -83,6 +85,8 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
         faults=_sum_faults(both),
         indexes=sum_indexes([part.indexes for part in both], [after.indexes]),
         tunings=[*before.tunings, *after.tunings],
+        costs=after.costs,
+        in_seconds=after.in_seconds,
         trees={**before.trees, **after.trees},
     )
 

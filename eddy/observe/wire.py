@@ -16,6 +16,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
+    | {"costs", "in_seconds"}
 )
 """The parts of counters that are no plain values themselves."""
 
@@ -46,6 +47,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "indexes": indexing.write_indexes(counters.indexes),
         "tunings": indexing.write_tunings(counters.tunings),
         "caches": write_caches(counters.caches),
+        **({"costs": dict(counters.costs), "in_seconds": counters.in_seconds} if counters.costs else {}),
     }
 
 
@@ -72,6 +74,8 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         indexes=indexing.read_indexes(values.get("indexes", ())),
         tunings=indexing.read_tunings(values.get("tunings", ())),
         caches=read_caches(values.get("caches", ())),
+        costs=values.get("costs", {}),
+        in_seconds=values.get("in_seconds", True),
     )
 
 

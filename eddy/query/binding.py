@@ -50,7 +50,7 @@ class Binding:
         read = {column for column, _ in self.outputs}
         read |= {
             column
-            for part in (*self.query.predicates, *(f.predicate for f in self.query.filters))
+            for part in (*self.query.conditions, *(f.predicate for f in self.query.filters))
             for column in part.columns
         }
         read |= {Column(stream.name, stream.time) for stream in self.query.streams if stream.time is not None}
@@ -85,17 +85,17 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     The bound query has the columns' names as its inputs spell them.
     """
     for name in schemas:
-        if name not in query.inputs:
-            raise unknown_name("stream or table", name, query.inputs, where="data")
-    missing = [name for name in query.inputs if name not in schemas]
+        if name not in query.given:
+            raise unknown_name("stream or table", name, query.given, where="data")
+    missing = [name for name in query.given if name not in schemas]
     if missing:
         raise QueryError(f"data: expected data for every stream and table, got none for {quote(missing)}")
-    for name in query.inputs:
+    for name in query.given:
         _check_names(name, schemas[name])
         _check_types(name, schemas[name])
     # From here on every name is as the inputs spell it, so nothing below compares names in any case.
     query = spell_query(query, schemas)
-    types = {Column(name, f.name): f.type for name in query.inputs for f in schemas[name]}
+    types = {Column(name, f.name): f.type for name in query.given for f in schemas[name]}
     _check_times(query, schemas)
     check_windows(query, types)
     outputs = query.outputs if query.outputs is not None else _select_all(query, schemas)

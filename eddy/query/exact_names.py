@@ -30,7 +30,7 @@ class Names:
 
     def __init__(self, query: Query, columns: Mapping[str, Iterable[str]]) -> None:
         self._key = _keep_case if query.case_sensitive else fold_case
-        self._known: dict[str, dict[tuple[str, int], list[str]]] = {name: {} for name in query.inputs}
+        self._known: dict[str, dict[tuple[str, int], list[str]]] = {name: {} for name in query.given}
         for name, known in self._known.items():
             for column in columns.get(name, ()):
                 known.setdefault(self._key(column), []).append(column)
@@ -59,14 +59,17 @@ def spell_query(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
     names = Names(query, {name: schema.names for name, schema in schemas.items()})
     streams = [_spell_stream(stream, names) for stream in query.streams]
     filters = [spell_filter(f, names) for f in query.filters]
-    spelled = all(predicate.is_spelled(names.find) for predicate in query.predicates)
-    joins = query.joins if spelled else [spell_join(query, text, names) for text in query.joins]
+    spelled = all(condition.is_spelled(names.find) for condition in query.conditions)
     selected = [_spell_selected(column, name, names) for column, name in query.outputs or ()]
     # Rebuilding a query parses its texts again.
     if spelled and not any(selected) and (*streams, *filters) == (*query.streams, *query.filters):
         return query
     select = query.select and [new or old for new, old in zip(selected, query.select, strict=True)]
-    return replace(query, streams=streams, filters=filters, joins=joins, select=select)
+    joins, semi, anti = (
+        texts if spelled else [spell_join(query, text, names) for text in texts]
+        for texts in (query.joins, query.semi, query.anti)
+    )
+    return replace(query, streams=streams, filters=filters, joins=joins, semi=semi, anti=anti, select=select)
 
 
 def spell_filter(asked: Filter, names: Names) -> Filter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eddy.classes.value_names import OTHERS
@@ -13,8 +13,10 @@ from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, t
 from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
-from eddy.observe.text import align_columns, plural
+from eddy.observe.text import align_columns, plural, write_seconds
 from eddy.predicates.function import Function
+from eddy.query.cost import write_cost
+from eddy.query.existence import SEMI
 from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
@@ -92,7 +94,7 @@ def explain(what: Any) -> str:
     counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
-    parts += list_adapting(sum_over_batches(report.counters))
+    parts += list_adapting(sum_over_batches(report.counters), report.write_cost)
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
     parts += _list_decisions(report)
@@ -102,10 +104,10 @@ def explain(what: Any) -> str:
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
 
 
-def list_adapting(accounts: Sequence[Regret]) -> Iterator[str]:
+def list_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> Iterator[str]:
     """Write what adapting has cost and saved, in all and for each stream; nothing without accounts."""
     if accounts:
-        yield from ("", tell_adapting(accounts), *list_accounts(accounts))
+        yield from ("", tell_adapting(accounts, write), *list_accounts(accounts, write))
 
 
 def list_classes(routes: pd.DataFrame) -> Iterator[str]:
@@ -141,7 +143,11 @@ def list_joins(query: Query) -> Iterator[str]:
     """Write which inputs each condition connects."""
     for predicate in query.predicates:
         yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    if not query.predicates:
+    for one in query.existence:
+        verb = "has a match" if one.kind == SEMI else "has none"
+        texts = " and ".join(condition.text for condition in one.conditions)
+        yield f"  {', '.join(sorted(one.needs))}, if {one.table} {verb}: {texts}"
+    if not query.conditions:
         yield "  none"
 
 
@@ -150,15 +156,19 @@ def list_patterns(query: Query) -> Iterator[str]:
 
     Those are the columns that equalities compare. Nobody searches the rows of a single input.
     """
-    if len(query.inputs) == 1:
+    if len(query.given) == 1:
         yield "  none: rows of one stream are filtered as they come, and not kept"
         return
-    found: dict[str, dict[str, str]] = {name: {} for name in query.inputs}
-    for predicate in query.predicates:
-        compared = predicate.comparison()
+    # Rows of a single stream are not searched, and not kept: tables look for nothing.
+    alone = {query.streams[0].name} if len(query.streams) == 1 else set()
+    found: dict[str, dict[str, str]] = {name: {} for name in query.given if name not in alone}
+    asked = {one.table for one in query.existence}
+    for condition in query.conditions:
+        compared = condition.comparison()
         if compared is not None and compared.op == "=":
             for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
-                if len(side.inputs) == 1:
+                # Nor does a table that is asked for a match.
+                if len(side.inputs) == 1 and not (side.inputs <= alone or other.inputs <= asked):
                     found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
     for name, others in found.items():
         told = [f"{column} (from {other})" for other, column in others.items()]
@@ -179,7 +189,7 @@ def list_windows(query: Query) -> Iterator[str]:
 
 def list_warnings(query: Query) -> Iterator[str]:
     """Warn of settings that are allowed, and seldom meant."""
-    if len(query.inputs) == 1:
+    if len(query.streams) == 1:
         return
     for stream in query.streams:
         if isinstance(stream.window, Unbounded):
@@ -291,14 +301,22 @@ def _list_classifiers(learning: pd.DataFrame) -> list[str]:
 
 
 def _list_operators(frame: pd.DataFrame) -> Iterator[str]:
-    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
-    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
-    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
-        told = [f"{int(count):,}" for count in counts]
-        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
-    if frame["pattern"].any():
-        return align_columns(rows, "<<>>>>>")
-    return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+    columns: dict[str, tuple[str, str, Sequence[str]]] = {
+        "operator": ("operator", "<", [_cut(name) for name in frame["operator"]]),
+        "pattern": ("searched by", "<", [_cut(pattern) for pattern in frame["pattern"]]),
+        "rows_in": ("rows in", ">", [f"{count:,.0f}" for count in frame["rows_in"]]),
+        "evaluated": ("evaluated", ">", [f"{count:,.0f}" for count in frame["evaluated"]]),
+        "reused": ("reused", ">", [f"{count:,.0f}" for count in frame["reused"]]),
+        "rows_out": ("rows out", ">", [f"{count:,.0f}" for count in frame["rows_out"]]),
+        "rate": ("rate", ">", [f"{rate:.3f}" for rate in frame["rate"]]),
+        "microseconds": ("us a row", ">", [f"{micros:.2f}" for micros in frame["microseconds"]]),
+    }
+    if "cost" in frame:
+        columns["cost"] = ("cost", ">", ["" if math.isnan(cost) else f"{cost:,.4g}" for cost in frame["cost"]])
+    # What no operator has is left out.
+    shown = [column for name, column in columns.items() if name not in ("pattern", "reused") or frame[name].any()]
+    rows = zip(*([title, *texts] for title, _, texts in shown), strict=True)
+    return align_columns(rows, "".join(side for _, side, _ in shown))
 
 
 def _percent(share: float) -> str:
@@ -364,7 +382,7 @@ def _list_filters(query: Query) -> Iterator[str]:
     while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
         f, asked = free[0], free[0].predicate
         what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {what}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}: {what}"
         done.append(f.name)
     if not query.filters:
         yield "  none"

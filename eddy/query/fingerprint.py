@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from eddy.errors import CheckpointError, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
+from eddy.query.existence import ANTI, SEMI
 from eddy.query.query import Filter
 
 
@@ -29,6 +30,7 @@ def of(binding: Binding) -> dict[str, str]:
         parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.find_stored(stream.name)}
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
+    parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
     parts |= {f'filter "{f.name}"': _describe_filter(f) for f in query.filters}
     return parts
 

@@ -13,6 +13,8 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
+from eddy.query.cost import read_tariff
+from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import find_reachable, meets_name, probe_name
@@ -28,7 +30,8 @@ class Query:
     """Streams, tables, joins, filters and selected columns.
 
     A join is a condition between two or more inputs: an equality, a comparison, or any other SQL. `cross` allows
-    inputs that no join connects, and then every combination of them is formed.
+    inputs that no join connects, and then every combination of them is formed. `semi` and `anti` are such conditions
+    too: only combinations pass for which a table, which no join names, has a match, or has none. It adds no columns.
 
     Three limits make an error of what would else fill a memory. `max_fanout` is the most results that one row may set
     off: those in which it arrives last, whatever the routing. `max_results` is the most results of one micro-batch,
@@ -49,6 +52,8 @@ class Query:
     streams: Sequence[Stream]
     tables: Sequence[Table] = ()
     joins: Sequence[str] = ()
+    semi: Sequence[str] = ()
+    anti: Sequence[str] = ()
     filters: Sequence[Filter] = ()
     select: Sequence[str] | None = None
     cross: bool = False
@@ -58,6 +63,7 @@ class Query:
     show_values: bool = False
     case_sensitive: bool = False
     predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
+    existence: tuple[Existence, ...] = field(init=False, repr=False, compare=False)
     outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,28 +74,38 @@ class Query:
             fill(self, kind, members(getattr(self, kind), member, f"query: {kind}"))
         if not self.streams:
             raise QueryError("query: expected at least one stream, got none")
-        distinct("stream or table", self.inputs, "query")
-        distinct("filter", [f.name for f in self.filters], "query")
-        for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
-            self._check_input(name, where)
-        for name, error in check_after({f.name: f.after or () for f in self.filters}):
-            raise QueryError(f'filter "{name}": {error}')
-        fill(self, "joins", texts(self.joins, "query: joins") if self.joins else ())
+        distinct("stream or table", self.given, "query")
+        for kind in ("joins", SEMI, ANTI):
+            fill(self, kind, texts(getattr(self, kind), f"query: {kind}") if getattr(self, kind) else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
+        self._check_filters()
         fill(self, "outputs", self._outputs())
+        fill(self, "existence", self._read_existence())
         self._check_shape()
         self._check_times()
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def given(self) -> tuple[str, ...]:
         """The names of all streams and tables, streams first."""
         return (*(stream.name for stream in self.streams), *(table.name for table in self.tables))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Those of which a combination has a row: all but the tables that are only asked for a match."""
+        asked = {one.table for one in self.existence}
+        return tuple(name for name in self.given if name not in asked)
+
+    @property
+    def conditions(self) -> tuple[sql.Expression, ...]:
+        """All conditions between inputs: those of joins, and those by which tables are asked for a match."""
+        return (*self.predicates, *(part for one in self.existence for part in one.conditions))
 
     def _repr_html_(self) -> str:
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
+        rows += [(kind, "", text) for kind in (SEMI, ANTI) for text in getattr(self, kind)]
         rows += [
             ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
         ]
@@ -101,7 +117,7 @@ class Query:
 
         A text may write it in another case.
         """
-        return column if column.stream is None else sql.Column(find_own(column.stream, self.inputs), column.name)
+        return column if column.stream is None else sql.Column(find_own(column.stream, self.given), column.name)
 
     def _check_shape(self) -> None:
         """Check the limits, and that tuples can reach every input."""
@@ -118,18 +134,21 @@ class Query:
                     f'query: no join leads from "{stream.name}" to {quote(apart)}; '
                     "add a join, or say cross=True for every combination"
                 )
-        for name in self.inputs:
-            for taken in {probe_name(name), meets_name(name)}.intersection(f.name for f in self.filters):
-                raise QueryError(f'filter "{taken}": an operator that looks up "{name}" has this name; choose another')
+        operators = {of(name): name for name in self.inputs for of in (probe_name, meets_name)}
+        operators |= {one.name: one.table for one in self.existence}
+        for taken in operators.keys() & {f.name for f in self.filters}:
+            raise QueryError(
+                f'filter "{taken}": an operator that looks up "{operators[taken]}" has this name; choose another'
+            )
 
     def _check_times(self) -> None:
         """Check that streams have times where they are needed."""
         timeless = [stream.name for stream in self.streams if stream.time is None]
         # Without a time nothing says which of two rows came later, and set off what they are part of.
-        if timeless and len(self.inputs) > 1:
+        if timeless and len(self.streams) > 1:
             raise QueryError(
                 f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '
-                "that is filtered, and joined with nothing, goes without"
+                "that is joined with no other goes without"
             )
         if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows):
             raise QueryError(
@@ -137,20 +156,39 @@ class Query:
                 "stream: a row is always the newest when it arrives; use Unbounded()"
             )
 
+    def _check_filters(self) -> None:
+        distinct("filter", [f.name for f in self.filters], "query")
+        for name, where in [(name, f'filter "{f.name}"') for f in self.filters for name in f.on]:
+            self._check_input(name, where)
+        for name, error in check_after({f.name: f.after or () for f in self.filters}):
+            raise QueryError(f'filter "{name}": {error}')
+        read_tariff(self.filters)
+
     def _check_input(self, name: str, where: str) -> None:
-        if name not in self.inputs:
-            raise unknown_name("stream or table", name, self.inputs, where=where)
+        if name not in self.given:
+            raise unknown_name("stream or table", name, self.given, where=where)
+
+    def _read(self, text: str, kind: str) -> sql.Expression:
+        """Read a condition between inputs."""
+        where = f'{kind} "{shorten(text, LONGEST_NAME)}"'
+        read = sql.parse(text, where=where).qualify(self.qualify)
+        for column in read.columns:
+            if column.stream is None:
+                raise QueryError(f'{where}: column "{column.name}" names no stream; write "stream.{column.name}"')
+            self._check_input(column.stream, where)
+        return read
+
+    def _read_existence(self) -> tuple[Existence, ...]:
+        asked = {kind: [self._read(text, kind) for text in getattr(self, kind)] for kind in (SEMI, ANTI)}
+        named = {str(column.stream) for column, _ in self.outputs or ()}.union(*(f.on for f in self.filters))
+        joined = named.union(*(predicate.inputs for predicate in self.predicates))
+        return read_existence(asked, [table.name for table in self.tables], joined)
 
     def _join(self, text: str) -> tuple[sql.Expression, ...]:
         where = f'join "{shorten(text, LONGEST_NAME)}"'
-        parts = sql.parse(text, where=where).qualify(self.qualify).conjuncts()
+        parts = self._read(text, "join").conjuncts()
         for part in parts:
-            streams = dict.fromkeys(column.stream for column in part.columns)
-            for column in part.columns:
-                if column.stream is None:
-                    raise QueryError(f'{where}: column "{column.name}" names no stream; write "stream.{column.name}"')
-                self._check_input(column.stream, where)
-            if len(streams) < 2:
+            if len(part.inputs) < 2:
                 raise QueryError(
                     f"{where}: expected a condition between two or more streams or tables, got "
                     f'"{shorten(part.text, LONGEST_NAME)}"; a condition on one of them is a filter'

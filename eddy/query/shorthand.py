@@ -12,14 +12,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from eddy import sql
 from eddy.errors import QueryError, quote, shorten, unknown_name, write_repr
 from eddy.predicates.faults import REJECT
 from eddy.query.filter import Filter
-from eddy.query.inputs import Stream
+from eddy.query.inputs import Stream, Table
+from eddy.query.lookups import NO_LOOKUPS, Lookups, name_stream
 from eddy.query.query import Query
 from eddy.query.validation import check_name
 from eddy.sql.values.name_case import fold_case
@@ -58,7 +60,7 @@ def predicate(
     """Note beside a function how `eddy.where` is to ask it.
 
     Takes what a `Filter` does besides `on`, `where` and `function`: `columns`, `rowwise`, `setup`, `nulls`, `on_error`,
-    `time_limit`, `concurrency`, `after`. The function itself stays as it is.
+    `time_limit`, `concurrency`, `batch_size`, `cache`, `after`, `cost`. The function itself stays as it is.
 
     >>> @predicate(columns=["body"], on_error="drop", rowwise=True)
     ... def is_short(text):
@@ -92,39 +94,85 @@ def predicate(
     return note
 
 
-def read_predicates(given: Sequence[Any], columns: Sequence[str], *, case_sensitive: bool) -> tuple[str, list[Filter]]:
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is asked about the rows of one frame, before it is a query."""
+
+    stream: str
+    filters: Sequence[Filter]
+    lookups: Lookups = NO_LOOKUPS
+
+    @cached_property
+    def joined(self) -> list[str]:
+        """The tables whose rows results have."""
+        return self.lookups.list_joined(name for f in self.filters for name in f.on)
+
+    @cached_property
+    def conditions(self) -> Mapping[str, Sequence[str]]:
+        """The conditions with tables, with the name of the stream before the columns of the frame."""
+        return self.lookups.qualify(self.stream)
+
+    def find_needed(self, columns: Sequence[str], table: str | None = None) -> frozenset[str]:
+        """Find the columns of the frame, or of a table, that are read, in any case of letters."""
+        texts = [text for kind in self.conditions.values() for text in kind]
+        read = [column for f in self.filters for column in f.predicate.columns]
+        read += [column for text in texts for column in sql.parse(text, where="where").columns]
+        wanted = fold_case(table or self.stream)
+        names = {fold_case(column.name) for column in read if fold_case(str(column.stream)) == wanted}
+        return frozenset(name for name in columns if fold_case(name) in names)
+
+
+def read_predicates(
+    given: Sequence[Any], columns: Sequence[str], *, case_sensitive: bool, lookups: Lookups = NO_LOOKUPS
+) -> Asked:
     """Make filters of what a user gave, and name the stream that they are on."""
-    streams = dict.fromkeys(name for one in given if isinstance(one, Filter) for name in one.on)
+    named = [name for one in given if isinstance(one, Filter) for name in one.on if name not in lookups.tables]
+    streams = dict.fromkeys(named)
     if len(streams) > 1:
         raise QueryError(f"where: expected filters on one stream, since there is one frame, got {quote(streams)}")
-    stream = next(iter(streams), ROWS)
-    numbers = {"sql": count(1), "function": count(1)}
-    filters = [_read(one, stream, numbers, columns) for one in given]
+    stream = next(iter(streams), find_free(ROWS, [*lookups.tables]))
+    reader = _Reader(stream, columns, lookups, {"sql": count(1), "function": count(1)})
+    filters = [reader.read(one) for one in given]
     _check_names(filters)
     for f in filters:
-        _check_columns(f, columns, case_sensitive=case_sensitive)
-    return stream, filters
+        _check_columns(f, lookups.tables.get(f.on[0], columns), case_sensitive=case_sensitive)
+    return Asked(stream=stream, filters=filters, lookups=lookups)
 
 
-def make_query(stream: str, filters: Sequence[Filter], columns: Sequence[str], name: str, **more: Any) -> Query:
-    """Make the query of some filters over one frame.
+def make_query(asked: Asked, columns: Sequence[str], name: str, select: Sequence[str] = (), **more: Any) -> Query:
+    """Make the query of what is asked about one frame.
 
-    What it selects is of no use, since rows are picked by their places: one column that it reads in any case.
+    Rows are picked by their places, so it selects nothing of the frame: only what it is to give of tables, or else one
+    column that it reads in any case.
     """
     if not columns:
         raise QueryError(
             "where: expected a frame with a column whose name is a text that stands once, got none; rename the columns"
         )
-    read = [column.name for f in filters for column in f.predicate.columns]
-    found = next((own for own in columns if read and fold_case(own) == fold_case(read[0])), None) or columns[0]
-    return Query(name=name, streams=[Stream(stream)], filters=filters, select=[_select(stream, found)], **more)
+    found = next(iter(sorted(asked.find_needed(columns))), columns[0])
+    conditions: dict[str, Any] = dict(asked.conditions)
+    return Query(
+        name=name,
+        streams=[Stream(asked.stream)],
+        tables=[Table(table) for table in asked.lookups.tables],
+        filters=asked.filters,
+        select=select or [_select(asked.stream, found)],
+        **conditions,
+        **more,
+    )
 
 
-def strip_query(query: Query, columns: Sequence[str]) -> Query:
-    """Give a query over one stream that selects one column of those that are there, for whoever picks rows by place."""
-    (stream,) = query.inputs
-    read = [column.name for f in query.filters for column in f.predicate.columns]
-    return replace(query, select=[_select(stream, next(iter(read), columns[0]))])
+def strip_query(query: Query, outputs: Sequence[sql.Column], name: Callable[[sql.Column], str]) -> Query:
+    """Give a query that selects nothing of its stream, for whoever picks rows by place.
+
+    Columns of tables are called as `name` says. If none is selected, one of the stream is, that is read in any case.
+    """
+    (stream,) = query.streams
+    found = dict.fromkeys(one for one in outputs if one.stream != stream.name)
+    read = [one for f in query.filters for one in f.predicate.columns]
+    selected = found or [next(one for one in (*read, *outputs) if one.stream == stream.name)]
+    texts = (f"{one.stream}.{sql.backtick(one.name)} AS {sql.backtick(name(one))}" for one in selected)
+    return replace(query, select=[*texts])
 
 
 def _select(stream: str, column: str) -> str:
@@ -147,31 +195,69 @@ def find_free(name: str, taken: Sequence[str]) -> str:
     return name if fold_case(name) not in known else next(one for one in numbered if fold_case(one) not in known)
 
 
-def find_needed(filters: Sequence[Filter], columns: Sequence[str]) -> frozenset[str]:
-    """Find the columns that filters read, in any case of letters."""
-    read = {fold_case(column.name) for f in filters for column in f.predicate.columns}
-    return frozenset(name for name in columns if fold_case(name) in read)
-
-
-def check_distinct(filters: Sequence[Filter], columns: Sequence[str]) -> list[str]:
-    """Give the columns that stand once; refuse filters that read one that stands twice."""
+def check_distinct(asked: Asked, columns: Sequence[str]) -> list[str]:
+    """Give the columns that stand once; refuse to read one that stands twice."""
     twice = {name for name, count in Counter(columns).items() if count > 1}
-    if wrong := twice & find_needed(filters, columns):
+    if wrong := twice & asked.find_needed(columns):
         raise QueryError(f"where: column {quote(sorted(wrong))} stands twice in the frame; rename one of them")
     return [name for name in columns if name not in twice]
 
 
-def _read(given: Any, stream: str, numbers: Mapping[str, Iterator[int]], known: Sequence[str]) -> Filter:
-    if isinstance(given, Filter):
-        return given
-    if isinstance(given, str):
-        return Filter(f"sql_{next(numbers['sql'])}", on=stream, where=given)
-    function, columns = _split(given)
-    if not callable(function):
-        raise QueryError(f"where: {EXPECTED}, got {write_repr(given)}")
-    noted = getattr(function, MARK, None)
-    asked = noted if isinstance(noted, Predicate) else Predicate(name=None, options={})
-    name = asked.name or _find_name(function) or f"function_{next(numbers['function'])}"
+class _Reader(NamedTuple):
+    """Reads predicates over a frame with some columns, which may look into tables."""
+
+    stream: str
+    columns: Sequence[str]
+    lookups: Lookups
+    numbers: Mapping[str, Iterator[int]]
+
+    def read(self, given: Any) -> Filter:
+        """Make a filter of one predicate."""
+        if isinstance(given, Filter):
+            return given
+        if isinstance(given, str):
+            return self._read_text(given, f"sql_{next(self.numbers['sql'])}")
+        function, columns = _split(given)
+        if not callable(function):
+            raise QueryError(f"where: {EXPECTED}, got {write_repr(given)}")
+        noted = getattr(function, MARK, None)
+        asked = noted if isinstance(noted, Predicate) else Predicate(name=None, options={})
+        name = asked.name or _find_name(function) or f"function_{next(self.numbers['function'])}"
+        _check_code(function, name)
+        options = {**asked.options, **({} if columns is None else {"columns": columns})}
+        on: Sequence[str] = [self.stream]
+        if isinstance(named := options.get("columns"), str | list | tuple):
+            on, options["columns"] = self._find_columns([named] if isinstance(named, str) else named)
+        return Filter(name, on=on, function=function, **options)
+
+    def _read_text(self, text: str, name: str) -> Filter:
+        if not self.lookups.tables:
+            return Filter(name, on=self.stream, where=text)
+        where = f'filter "{name}"'
+        read = sql.parse(text, where=where).columns
+        tables = self.lookups.find_tables(read)
+        if not tables or any(column.stream is None or column.stream == self.stream for column in read):
+            text = name_stream(text, self.stream, where) if tables else text
+            tables = [self.stream, *tables]
+        return Filter(name, on=tables, where=text)
+
+    def _find_columns(self, named: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
+        """Find the inputs of columns, and spell these: a column of the frame may have a dot in its name."""
+        tables = [self._find_table(one) for one in named]
+        spelled = [sql.backtick(one) if one in self.columns else one for one in named]
+        if any(tables):
+            spelled = [one if table else f"{self.stream}.{one}" for one, table in zip(spelled, tables, strict=True)]
+        return [*dict.fromkeys(table or self.stream for table in tables)], spelled
+
+    def _find_table(self, column: object) -> str:
+        """Find the table that a column is named with; "" for a column of the frame."""
+        if not isinstance(column, str) or column in self.columns:
+            return ""
+        return next(iter(self.lookups.find_tables([sql.Column(column.partition(".")[0].strip("`"), "")])), "")
+
+
+def _check_code(function: Any, name: str) -> None:
+    """Refuse a function that gives something else than an answer."""
     inner = inspect.unwrap(getattr(function, "func", function))
     for what, is_so in FORMS_OF_CODE:
         if is_so(inner):
@@ -179,12 +265,6 @@ def _read(given: Any, stream: str, numbers: Mapping[str, Iterator[int]], known: 
                 f'where: function "{name}" {what}; expected one that returns a boolean for each row: return a Series '
                 "or an array, or make it rowwise"
             )
-    options = {**asked.options, **({} if columns is None else {"columns": columns})}
-    if isinstance(named := options.get("columns"), str | list | tuple):
-        # A column may have a dot in its name, and is meant as a whole where the frame has it.
-        every = [named] if isinstance(named, str) else named
-        options["columns"] = [sql.backtick(one) if one in known else one for one in every]
-    return Filter(name, on=stream, function=function, **options)
 
 
 def _split(given: Any) -> tuple[Any, list[str] | None]:

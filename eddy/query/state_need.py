@@ -19,7 +19,7 @@ def find_state_need(query: Query) -> str:
     ('', 'stream "a" has a delay, so how far it has come decides which rows are late')
     """
     (first, *others) = query.streams
-    if others or query.tables:
+    if others:
         return "rows are kept to be joined"
     if first.delay is not None:
         return f'stream "{first.name}" has a delay, so how far it has come decides which rows are late'
@@ -50,8 +50,8 @@ def describe_state(query: Query, state: str) -> str:
 
     >>> from eddy.query import Stream
     >>> describe_state(Query(streams=[Stream("a")]), "none")
-    'none: filters are one step, without a shuffle'
+    'none: it is one step, without a shuffle'
     """
     if state == NOT_KEPT:
-        return "none: filters are one step, without a shuffle"
+        return "none: it is one step, without a shuffle"
     return f"in the checkpoint: {find_state_need(query) or 'what was learned'}"

@@ -14,6 +14,7 @@ from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Ou
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
+from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
@@ -78,11 +79,15 @@ class Router:
         classify: Classify,
         clock: Clock,
         prices: Prices,
+        tariff: Tariff = NO_TARIFF,
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self.statistics = Statistics()
         self.prices = prices
+        self._tariff = tariff
+        # The seconds of the last step by the clock: the rest of what it took is the router's own.
+        self._timed = 0.0
         self._run = {operator.name: operator.run for operator in operators}
         self._reads = {operator.name: operator.reads for operator in operators}
         self._policy = policy
@@ -193,7 +198,7 @@ class Router:
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
             acted = taken + len(outcome.counts)
             self.statistics.add(hop, statistic)
-            apart += statistic.seconds
+            apart += self._timed
             if self._asides.trails or self._policy.is_listening:
                 apart += self._learn(step.cut(taken, acted), hop, outcome, statistic)
             counts.append(outcome.counts)
@@ -269,7 +274,7 @@ class Router:
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
-        acted, apart = len(outcome.counts), statistic.seconds
+        acted, apart = len(outcome.counts), self._timed
         if self._asides.trails or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
@@ -287,11 +292,16 @@ class Router:
         yield from self._follow(found.passed, Leg(route=found.last), found.last)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
+        """Let an operator act; gives what came out, and what the step is to count for."""
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
-        seconds = self._clock() - started
-        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
-        self.routing.add(hop, statistic)
+        self._timed = seconds = self._clock() - started
+        timed = Statistic(
+            *(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped, outcome.reused)
+        )
+        # Reports have the seconds that it took; whoever chooses goes by what users say that it costs.
+        self.routing.add(hop, timed)
+        statistic = self._tariff.charge(hop, timed)
         self.prices.add(hop, statistic)
         return outcome, statistic
 

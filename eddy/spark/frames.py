@@ -52,7 +52,7 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
         raise QueryError(f"frames: expected a streaming DataFrame for {quote(s.name for s in query.streams)}, got none")
     spark = next(iter(streams.values())).sparkSession
     names = {table.name for table in query.tables}
-    tables = {name: _read_table(spark, name, value) for name, value in given.items() if name in names}
+    tables = {name: read_table(spark, name, value) for name, value in given.items() if name in names}
     fields = {name: list(frame.schema) for name, frame in streams.items()}
     # Tables go through Spark's types too, so that a column of a table compares as Spark's own would.
     fields |= {name: list(from_arrow_schema(table.schema, True)) for name, table in tables.items()}
@@ -119,13 +119,13 @@ def _find_needed(query: Query) -> Needed:
     """Find the columns that the query names; None for all."""
     if query.outputs is None:
         return None
-    parts = (*query.predicates, *(f.predicate for f in query.filters))
+    parts = (*query.conditions, *(f.predicate for f in query.filters))
     read = [*(c for part in parts for c in part.columns), *(c for c, _ in query.outputs)]
     read += [Column(s.name, name) for s in query.streams for name in (s.time, s.malformed, s.arrived) if name]
     return {(str(c.stream), fold_case(c.name)) for c in read}
 
 
-def _read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
+def read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
     """Read a lookup table as Spark would spell its types.
 
     It must not be larger than a worker can hold.
@@ -150,9 +150,15 @@ def _to_arrow(name: str, given: object) -> pa.Table:
         if given.isStreaming:
             raise QueryError(
                 f'table "{name}": expected a batch DataFrame, got a streaming one; read it with spark.read, or make '
-                f'"{name}" a Stream of the query'
+                f'"{name}" a Stream of a query and give that to eddy.attach'
             )
-        return given.toArrow()
+        try:
+            return given.toArrow()
+        # Such as structs that may be null with fields that may not.
+        except pa.ArrowException as error:
+            raise QueryError(
+                f'table "{name}": Spark cannot hand its rows over: {read_message(error)}; leave the column out'
+            ) from error
     if isinstance(given, pa.Table):
         return given
     if isinstance(given, pa.RecordBatch):

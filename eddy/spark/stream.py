@@ -25,7 +25,7 @@ from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
-from eddy.query.shorthand import strip_query
+from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, make_readable, read
@@ -105,24 +105,28 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
-    """Filter the rows where they are, and select."""
+    """Filter the rows where they are, join those of tables, and select."""
     (stream,) = plan.query.streams
     frame, spelled = make_readable(push(plan.frames.streams[stream.name], stream.name, plan.pushed))
-    schema = plan.frames.schemas[stream.name]
-    query = strip_query(plan.query, [column.name for column, _ in plan.binding.outputs])
+    # Columns of tables stand beside those of the frame under other names, until all are called as the query says.
+    outputs = [one for one, _ in plan.binding.outputs]
+    own = {one: find_free(f"{place} {one}", frame.columns) for place, one in enumerate(outputs)}
+    query = strip_query(plan.query, outputs, lambda one: own.get(one) or find_free("0", frame.columns))
+    read = list_read_columns(query, plan.frames.schemas, options.policy, time.thread_time)
     step = WherePlan(
         frame=frame,
         before=[str(f.where) for f in plan.pushed],
         query=query,
-        schema=list_read_columns(query, {stream.name: schema}, options.policy, time.thread_time)[stream.name],
+        schema=read[stream.name],
         policy=options.policy,
         seed=options.seed,
         metric=OBSERVED,
         spelled=spelled,
+        tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
     )
     passed = make_step(step)
-    outputs = ((spelled.get(one.name, one.name), name) for one, name in plan.binding.outputs)
-    answer = passed.select(*(column(own).alias(name) for own, name in outputs))
+    own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
+    answer = passed.select(*(column(own[one]).alias(name) for one, name in plan.binding.outputs))
     note_frame(answer, FrameNote(explain_plan(step), lambda: wait_for_report(None, query.name)))
     return answer
 
@@ -186,7 +190,7 @@ def _texts(value: Any) -> set[str]:
 
 
 def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
-    query, spark = plan.query, plan.frames.spark
+    query, spark, tables = plan.query, plan.frames.spark, plan.frames.tables
     code, functions = pack_code(query, options.policy)
     rows = int(str(spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
     return Shipped(
@@ -194,7 +198,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         code=code,
         functions=functions,
         schemas={stream.name: plan.binding.schemas[stream.name] for stream in query.streams},
-        tables={name: write(table) for name, table in plan.frames.tables.items()},
+        tables={name: write(table.select(plan.binding.schemas[name].names)) for name, table in tables.items()},
         seed=int(options.seed),
         parts={**fingerprint.of(plan.binding), **describe_pushed(plan.pushed)},
         layout=plan.layout.describe(),

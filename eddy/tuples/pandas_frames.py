@@ -30,6 +30,13 @@ def make_frame(
     return pd.DataFrame(rows, columns=None if columns is None else list(columns), dtype=object if as_objects else None)
 
 
+def put_beside(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put frames of one index side by side."""
+    import pandas as pd  # noqa: PLC0415  putting this off is what the module is for
+
+    return pd.concat(list(frames), axis=1)
+
+
 def make_series(values: Sequence[Any]) -> pd.Series[Any]:
     """Make a Series of Python objects."""
     import pandas as pd  # noqa: PLC0415  putting this off is what the module is for

@@ -194,7 +194,7 @@ def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyP
     return Job(
         file=file,
         query=replace(query, case_sensitive=settings.get("spark.sql.caseSensitive", "").lower() == "true"),
-        sources={name: inputs[name].get("source") or {} for name in query.inputs},
+        sources={name: inputs[name].get("source") or {} for name in query.given},
         policy=read["policy"],
         index={name: read["index"][name] for name in _list_given("index", origins)} or None,
         engine=read["engine"],

@@ -65,6 +65,7 @@ LENGTH = ValueKind(
     expected='a duration such as "30 seconds", or a number of 0 or more',
     fits=lambda value: _text(value) or (_number(value) and value >= 0),
 )
+COST = ValueKind(expected='a number of 0 or more, or a time such as "20 milliseconds"', fits=LENGTH.fits)
 TEXTS = ValueKind(expected="a list of texts", fits=lambda value: _list(value, _text), single=False)
 ONE_OR_MORE = ValueKind(
     expected="a text or a list of texts", fits=lambda value: _text(value) or (TEXTS.fits(value) and bool(value))

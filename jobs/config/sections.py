@@ -18,6 +18,7 @@ from __future__ import annotations
 from eddy.jobs.config.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
 from eddy.jobs.config.schema import (
     ANYTHING,
+    COST,
     COUNT,
     FLAG,
     INDEX,
@@ -48,6 +49,14 @@ QUERY = Section(
             kind=TEXTS,
             default=[],
         ),
+        "semi": ConfigKey(
+            text='conditions with a table that must have a match: `"a.k = known.k"`; it adds no row and no column',
+            kind=TEXTS,
+            default=[],
+        ),
+        "anti": ConfigKey(
+            text='conditions with a table that must have no match: `"a.k = banned.k"`', kind=TEXTS, default=[]
+        ),
         "select": ConfigKey(
             text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; all, as `stream_column`, when left out',
             kind=TEXTS,
@@ -75,7 +84,7 @@ QUERY = Section(
 STREAM = Section(
     text="An unbounded input. Its name is what joins and filters call it.",
     keys={
-        "time": ConfigKey(text="the column of the event time; a stream that is joined with nothing needs none"),
+        "time": ConfigKey(text="the column of the event time; a stream that is joined with no other needs none"),
         "window": ConfigKey(
             text="how much older than the newest row of a combination a row may be; without a limit the state grows "
             "for ever",
@@ -127,8 +136,17 @@ FILTER = Section(
         ),
         "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
         "concurrency": ConfigKey(
-            text="how many rows a `rowwise` or asynchronous function is asked about at once, if it waits for something",
+            text="how many calls of a `rowwise` or asynchronous function, or of one with `batch_size`, may overlap, if "
+            "it waits for something",
             kind=COUNT,
+        ),
+        "batch_size": ConfigKey(
+            text="how many rows a call of a function of columns gets at most; with `concurrency`, such calls overlap",
+            kind=COUNT,
+        ),
+        "cache": ConfigKey(
+            text='`"10000 values"`: do not ask the function again about values that it has answered, of which so many '
+            "are held at most; not for one whose answer depends on anything but its columns"
         ),
         "setup": ConfigKey(
             text="a function without parameters, by its import path: called once in every worker before `function`, to "
@@ -154,6 +172,11 @@ FILTER = Section(
             text="one filter, or a list of them, that must act first: this one sees no row that they drop; a circle is "
             "an error",
             kind=ONE_OR_MORE,
+        ),
+        "cost": ConfigKey(
+            text="what a row costs that it is asked about, where you know better than the clock: a time such as "
+            '`"20 milliseconds"`, or a number in any unit, which every function must then have',
+            kind=COST,
         ),
     },
 )

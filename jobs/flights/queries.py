@@ -135,6 +135,6 @@ def flights(*, query: str = "risky", months: int = MONTHS, rows: int | None = No
     return Workload(
         name="flights",
         query=asked,
-        data={name: data[name] for name in asked.inputs},
+        data={name: data[name] for name in asked.given},
         facts={"query": query, "operators": len(asked.filters) + len(asked.inputs) - 1},
     )

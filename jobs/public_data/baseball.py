@@ -171,7 +171,7 @@ def baseball(*, query: str = "all_round", rows: int | None = None, seed: int = 0
     if rows is not None:
         check_whole(rows, "rows", where="workload baseball")
     asked = QUERIES[query]()
-    data = {name: load()[name] for name in asked.inputs}
+    data = {name: load()[name] for name in asked.given}
     data["seasons"] = data["seasons"].slice(0, rows)
     facts = {"query": query, "operators": len(asked.filters) + len(asked.inputs) - 1}
     return Workload(name="baseball", query=asked, data=data, facts=facts)

@@ -64,7 +64,7 @@ def check(job: Job) -> Checked:
     A job that has mistakes already is held against them as far as it is right.
     """
     sources, schemas = _sources(job)
-    unknown_yet = [name for name in job.query.inputs if name not in schemas]
+    unknown_yet = [name for name in job.query.given if name not in schemas]
     binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
     _try(job, ("engine", "state"), lambda: find_state(job))
@@ -137,24 +137,22 @@ def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     filters = [_filter(job, f, names, types) if set(f.on) <= known else f for f in query.filters]
     joins = [_check_join(job, text, names, types) for text in query.joins]
     select = [text for text in query.select or () if _is_selected(job, text, names, types)]
-    if None in streams or known < set(query.inputs):
+    if None in streams or known < set(query.given):
         _check_sink(job, query.outputs)
         return None
     times = [f"{stream.name}.`{stream.time}`" for stream in query.streams if stream.time is not None]
-    clocks = replace(query, filters=[], joins=[], select=times[:1] or None, cross=True)
+    clocks = replace(query, filters=[], joins=[], semi=[], anti=[], select=times[:1] or None, cross=True)
     if _try(job, ("streams",), partial(bind, clocks, schemas)) is None:
         return None
     for text, right in zip(query.joins, joins, strict=True):
         if right:
             _try(job, ("query", "joins"), partial(_engine, replace(clocks, joins=[text]), schemas, "fixed"))
     joined = not job.mistakes.has_within(("query", "joins"))
-    left = replace(
-        query,
-        filters=filters,
-        select=select or None,
-        joins=query.joins if joined else [],
-        cross=query.cross or not joined,
-    )
+    left = replace(query, filters=filters, select=select or None)
+    if not joined:
+        left = replace(left, joins=[], semi=[], anti=[], cross=True)
+    for one in left.existence[:1]:
+        _try(job, ("query", one.kind), partial(_engine, replace(left, filters=[]), schemas, "fixed"))
     whole = _try(job, ("query",), lambda: bind(left, schemas))
     if whole is None:
         return None

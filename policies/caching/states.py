@@ -83,8 +83,9 @@ class StreamCaches:
 
     def follow(self, route: tuple[Hop, ...], candidates: Sequence[Candidate]) -> None:
         """Follow the route; with another one go its caches."""
+        self._candidates = candidates
         if route != self._route:
-            self._route, self._candidates = route, candidates
+            self._route = route
             for standing in self._known.values():
                 self._put_off(standing, PROFILED, "the order is another one", 0.0)
 
@@ -233,7 +234,7 @@ class StreamCaches:
         """Plain values."""
         return {
             "route": [list(hop) for hop in self._route],
-            "candidates": [[list(one.hop), one.start, one.stop] for one in self._candidates],
+            "candidates": [[list(one.hop), one.start, one.stop, sorted(one.inputs)] for one in self._candidates],
             "known": [[*hop, standing.snapshot()] for hop, standing in self._known.items()],
             "decided": self.decided,
         }
@@ -241,7 +242,9 @@ class StreamCaches:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot; caches are filled anew."""
         self._route = tuple(Hop(*hop) for hop in state["route"])
-        self._candidates = [Candidate(Hop(*hop), start, stop) for hop, start, stop in state["candidates"]]
+        self._candidates = [
+            Candidate(Hop(*hop), start, stop, frozenset(inputs)) for hop, start, stop, inputs in state["candidates"]
+        ]
         for operator, pattern, told in state["known"]:
             self._known[Hop(operator, pattern)] = Standing(self._costs)
             self._known[Hop(operator, pattern)].restore(told)

@@ -60,7 +60,9 @@ ANY = joins.cases(faults=True) | joins.cases(crowded=True) | joins.cases(crowded
 
 def choice(policy: str, case: Case) -> PolicyChoice:
     """A policy for a case."""
-    operators = [f.name for f in case.query().filters] + [f"probe_{name}" for name in case.inputs]
+    asked = case.query()
+    operators = [f.name for f in asked.filters] + [one.name for one in asked.existence]
+    operators += [f"probe_{name}" for name in case.inputs]
     return Wild if policy == "wild" else chosen(policy, operators, "a.k")
 
 
@@ -233,7 +235,7 @@ def _what_happened(running: Engine) -> dict[str, Any]:
 
 def engine(case: Case, policy: str) -> Engine:
     """An engine for a case, with a clock that is steady."""
-    tables = {name: one_batch(name, table) for name, table in case.data().items() if name in case.tables}
+    tables = {name: one_batch(name, table) for name, table in case.data().items() if name not in case.streams}
     schemas = {name: case.schema(name) for name in case.streams}
     asked, chosen = case.query(), choice(policy, case)
     return wiring.engine(asked, schemas, chosen, tables=tables, clock=steady_clock(), seed=0, index=case.index)

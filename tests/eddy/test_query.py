@@ -76,8 +76,8 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
             'stream "b": expected the name of its event-time column as time',
         ),
         (
-            lambda: eddy.Query(streams=[eddy.Stream("b")], tables=[eddy.Table("t")], joins=["b.k = t.k"]),
-            "only a stream that is filtered, and joined with nothing, goes without",
+            lambda: eddy.Query(streams=[eddy.Stream("b"), eddy.Stream("c")], joins=["b.k = c.k"]),
+            "only a stream that is joined with no other goes without",
         ),
         (lambda: eddy.Stream("a", time="ts", window=wrong(30)), r'stream "a": expected a window Range\(...\)'),
         (lambda: eddy.Stream("a", time="ts", delay="soon"), 'stream "a": delay: expected a duration such as'),
@@ -91,7 +91,7 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
         (
             lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]),
-            "columns, rowwise, setup and concurrency go with function",
+            "columns goes with function",
         ),
         (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),

@@ -83,7 +83,7 @@ SCHEMA = pa.schema({"i": pa.int64(), "s": pa.string(), "other": pa.struct({"deep
 def test_any_routing_keeps_the_rows_that_pass_everything(rows: list[Row], places: list[int], policy: str) -> None:
     table = pa.Table.from_pylist(list(map(dict, rows)), schema=SCHEMA)
     asked, truths = zip(*(PREDICATES[place] for place in places), strict=True)
-    names = [f.name for f in read_predicates(asked, table.schema.names, case_sensitive=False)[1]]
+    names = [f.name for f in read_predicates(asked, table.schema.names, case_sensitive=False).filters]
     choice = chosen(policy, names, "rows.i")
     expected = [row for row in rows if all(truth(row) for truth in truths)]
     found = eddy.where(table, *asked, policy=choice)

@@ -42,7 +42,7 @@ def build(policy: Any, **changes: str) -> None:
 
 
 def test_what_nothing_reads_is_left_out() -> None:
-    needed = {"a": ["ts", "k", "bad"], "b": ["ts", "k", "v"], "t": ["k", "spare"]}
+    needed = {"a": ["ts", "k", "bad"], "b": ["ts", "k", "v"], "t": ["k"]}
     assert read("fixed") == needed
     assert read({"name": "content", "attributes": ["a.w", "b.k"]}) == {**needed, "a": ["ts", "k", "w", "bad"]}
 

@@ -13,6 +13,7 @@ from eddy.contracts import Integers, Operator
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cached import Cached
 from eddy.operators.conditions import sort_conditions
+from eddy.operators.exists import Exists
 from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.matching import MOST_CANDIDATES, Matching
 from eddy.operators.meets import Meets
@@ -80,6 +81,24 @@ def a_meets_that_verifies() -> Sample:
     """Passes the rows that have a match in another stream."""
     matching, tuples = _streams()
     return Sample(Meets(matching, OPTION, "verified"), tuples)
+
+
+def a_semi_join() -> Sample:
+    """Passes the rows that have a match in a table."""
+    matching, tuples = _streams()
+    return Sample(Exists("semi_b", matching, Rule(needs=frozenset("a")), keeps=True), tuples)
+
+
+def an_anti_join() -> Sample:
+    """Passes the others."""
+    matching, tuples = _streams()
+    return Sample(Exists("anti_b", matching, Rule(needs=frozenset("a")), keeps=False), tuples)
+
+
+def a_semi_join_with_a_crowd() -> Sample:
+    """Looks at more candidates than fit in one go, and acts on all of its tuples."""
+    matching, tuples = _crowd()
+    return Sample(Exists("semi_b", matching, Rule(needs=frozenset("a")), keeps=True), tuples)
 
 
 def _streams() -> tuple[Matching, Tuples]:
@@ -154,6 +173,7 @@ def _cached(keys: Integers, kind: type[Cached] = Cached, memory: int = 0) -> Sam
 SAMPLES: Mapping[str, Sequence[Callable[[], Sample]]] = {
     "filter": (a_filter, a_filter_with_a_memory),
     "probe": (a_probe, a_probe_of_a_crowd),
+    "exists": (a_semi_join, an_anti_join, a_semi_join_with_a_crowd),
     "meets": (a_meets_by_what_is_near, a_meets_that_verifies, a_meets_of_a_crowd),
     "cached": (a_cached_part, a_cached_part_with_a_hot_key),
     "whole": (a_part_that_is_kept_whole,),

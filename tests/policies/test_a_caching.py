@@ -12,7 +12,8 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.contracts import Hop, Prices, Statistic, Statistics
+from eddy.contracts import Hop, Prices, Setting, Statistic, Statistics
+from eddy.policies.a_caching import ACaching
 from eddy.policies.caching.candidates import Candidate
 from eddy.policies.caching.select import Offer, is_legal, select, value
 from eddy.policies.caching.states import StreamCaches
@@ -169,6 +170,37 @@ BY_CALLS = {"name": "a_caching", "order": "fixed", "costs": "unit"}
 def run(policy: wiring.PolicyChoice) -> eddy.local.Run:
     query, data = make()
     return eddy.run_local(query, data, policy=policy, batch_rows=200, clock=steady_clock())
+
+
+ROUTES = [
+    # Rows of r and s are joined with each other first, and so are those of s and t: only one of it can be for s.
+    (["probe_r", "probe_s", "probe_t"], {"cached_r_s"}),
+    (["probe_t", "probe_s", "probe_r"], {"cached_s_t"}),
+]
+"""Where rows of s go first, and which part is then joined before anything else by rows of both its inputs."""
+
+
+@pytest.mark.parametrize(("order", "kept"), ROUTES)
+def test_with_the_prefix_invariant_only_what_comes_by_anyway_is_kept(order: list[str], kept: set[str]) -> None:
+    query, data = make()
+
+    def run_with(consistency: str) -> eddy.local.Run:
+        def build(setting: Setting) -> ACaching:
+            fixed = wiring.make_policy({"name": "fixed", "order": order}, setting)
+            return ACaching(dataclasses.replace(setting, make=lambda *_: fixed), costs="unit", consistency=consistency)
+
+        return eddy.run_local(query, data, policy=build, batch_rows=200, clock=steady_clock())
+
+    prefix, anything = run_with("prefix"), run_with("any")
+    assert prefix.results.num_rows == anything.results.num_rows > 0
+    assert list_known(prefix) == kept
+    assert list_known(anything) == {"cached_r_s", "cached_s_t"}
+
+
+def list_known(found: eddy.local.Run) -> set[str]:
+    """The caches that any stream has among its candidates."""
+    reasons = "; ".join(decision.reason for decision in found.report.counters[-1].insight.decisions)
+    return {part.split()[0] for part in reasons.split("; ") if part.startswith("cached_")}
 
 
 def test_calls_are_saved() -> None:

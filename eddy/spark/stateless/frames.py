@@ -21,20 +21,26 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
-from eddy.query import Filter, Query, fingerprint
+from eddy.query import Query, fingerprint
 from eddy.query.binding import bind, can_pick
 from eddy.query.explain import describe_query
-from eddy.query.shorthand import check_distinct, find_free, find_needed, has_rejects, make_query, read_predicates
+from eddy.query.lookups import Lookups, check_apart, name_joined
+from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
 from eddy.spark import workers
-from eddy.spark.frames import read_schema
+from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen
+from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
+from eddy.spark.stateless.options import WhereOptions
 from eddy.spark.worker_cache import freeze_loaded
+from eddy.sql import backtick
 from eddy.sql.values.name_case import fold_case
 from eddy.wiring import PolicyChoice, check_policy, list_read_columns
 
@@ -50,7 +56,8 @@ class WherePlan:
     """A call as it is run: the frame behind what Spark evaluates, and the query that is left.
 
     `schema` are the columns that the engine reads, `spelled` what the frame calls those of them that it calls
-    otherwise.
+    otherwise. `tables` are the lookup tables, with the columns that it reads; what the query selects of them stands
+    beside the columns of the frame in the answer.
     """
 
     frame: DataFrame
@@ -62,40 +69,87 @@ class WherePlan:
     metric: str
     remember: str | None = None
     spelled: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+
+    @property
+    def is_joined(self) -> bool:
+        """A row of the answer stands there for each of its combinations."""
+        return len(self.query.inputs) > 1
+
+    @property
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns that are read of all inputs."""
+        (stream,) = self.query.streams
+        return {stream.name: self.schema, **{name: table.schema for name, table in self.tables.items()}}
+
+    @property
+    def found(self) -> StructType:
+        """What a combination has of tables, as Spark calls it."""
+        return StructType(list(from_arrow_schema(bind(self.query, self.schemas).schema, True)))
 
 
-def where(
-    given: DataFrame, predicates: Sequence[Any], *, policy: PolicyChoice, name: str, seed: int, remember: str | None
-) -> DataFrame:
+def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) -> DataFrame:
     """Check all that can be checked here, and make the step."""
-    before = [one for one in predicates if isinstance(one, str | Column)]
-    asked = [one for one in predicates if not isinstance(one, str | Column)]
+    tables = {name: read_table(given.sparkSession, name, table) for name, table in options.tables.items()}
+    check_apart(tables, given.columns)
+    lookups = Lookups(tables={name: t.schema.names for name, t in tables.items()}, conditions=options.conditions)
+    before = [one for one in predicates if _is_for_spark(one, lookups)]
+    asked = [one for one in predicates if not _is_for_spark(one, lookups)]
     frame = given
     for one in before:
         frame = frame.where(one)
     spelled = [one if isinstance(one, str) else str(one) for one in before]
-    if not asked:
-        check_policy(policy)
-        lines = [f'query "{name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
+    if not asked and not tables:
+        check_policy(options.policy)
+        lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
         note_frame(frame, FrameNote("\n".join(lines), lambda: Report([])))
         return frame
-    case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
-    stream, filters = read_predicates(asked, frame.columns, case_sensitive=case_sensitive)
-    own = _find_known(filters, frame.columns, case_sensitive=case_sensitive)
-    query = make_query(stream, filters, own, name, case_sensitive=case_sensitive)
-    schema = _read_schema(frame, query, own)
-    plan = WherePlan(
-        frame=frame,
-        before=spelled,
-        query=query,
-        schema=list_read_columns(query, {stream: schema}, policy, time.thread_time)[stream],
-        policy=policy,
-        seed=seed,
-        metric=metric_name(next(NUMBERS), name),
-        remember=remember,
-    )
+    plan = _plan(frame, asked, spelled, lookups, tables, options)
     with workers.suit_workers(frame.sparkSession, "where"):
         return make_step(plan)
+
+
+def _is_for_spark(one: Any, lookups: Lookups) -> bool:
+    """Tell whether Spark evaluates a predicate: texts and Columns that name no table."""
+    return isinstance(one, Column) or (isinstance(one, str) and not lookups.may_be_about(one))
+
+
+def _plan(
+    frame: DataFrame,
+    predicates: Sequence[Any],
+    before: Sequence[str],
+    lookups: Lookups,
+    tables: Mapping[str, pa.RecordBatch],
+    options: WhereOptions,
+) -> WherePlan:
+    """Read what is left for the eddy, with the columns that it reads."""
+    case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    asked = read_predicates(predicates, frame.columns, case_sensitive=case_sensitive, lookups=lookups)
+    own = _find_known(asked, frame.columns, case_sensitive=case_sensitive)
+    joined = name_joined({name: tables[name].schema.names for name in asked.joined}, frame.columns)
+    query = make_query(asked, own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
+    schemas = {asked.stream: _read_schema(frame, asked, own), **{name: t.schema for name, t in tables.items()}}
+    read = list_read_columns(query, schemas, options.policy, time.thread_time)
+    return WherePlan(
+        frame=frame,
+        before=before,
+        query=query,
+        schema=read[asked.stream],
+        policy=options.policy,
+        seed=options.seed,
+        metric=metric_name(next(NUMBERS), options.name),
+        remember=options.remember,
+        tables={name: table.select(read[name].names) for name, table in tables.items()},
+    )
+
+
+def _select(joined: Mapping[str, Sequence[str]], tables: Mapping[str, pa.RecordBatch]) -> list[str]:
+    """Select all columns of joined tables under their names in the answer."""
+    return [
+        f"{table}.{backtick(own)} AS {backtick(name)}"
+        for table, names in joined.items()
+        for own, name in zip(tables[table].schema.names, names, strict=True)
+    ]
 
 
 def make_step(plan: WherePlan) -> DataFrame:
@@ -104,7 +158,10 @@ def make_step(plan: WherePlan) -> DataFrame:
     verdict = find_free("verdict", frame.columns)
     judged = frame.select("*", _ask(plan).alias(verdict))
     reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
-    answer = judged.observe(observation or plan.metric, reports).where(F.col(verdict)["passes"]).drop(verdict)
+    passed = judged.observe(observation or plan.metric, reports).where(F.col(verdict)["passes"])
+    if plan.is_joined:
+        passed = passed.select("*", F.inline(F.col(verdict)["found"]))
+    answer = passed.drop(verdict)
     if observation is None:
         listen(frame.sparkSession)
     note = FrameNote(
@@ -130,47 +187,53 @@ def _ask(plan: WherePlan) -> Column:
         yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside))
 
     judge.__name__ = plan.query.name
-    kind = ", ".join([task.VERDICT, *(f"{name} string" for name in task.ASIDE if aside)])
+    fields = [StructField("passes", BooleanType()), StructField("report", StringType())]
+    fields += [StructField(name, StringType()) for name in task.ASIDE if aside]
+    fields += [StructField("found", ArrayType(plan.found))] if plan.is_joined else []
     # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.
     make: Any = arrow_udf
-    asked: Column = make(judge, kind)(*(column(plan.spelled.get(name, name)) for name in plan.schema.names))
+    asked: Column = make(judge, StructType(fields))(
+        *(column(plan.spelled.get(name, name)) for name in plan.schema.names)
+    )
     return asked
 
 
 def _make_shipped(plan: WherePlan) -> Shipped:
     """Pack what workers need; the same call again is the same query to them."""
-    (stream,) = plan.query.inputs
+    (stream,) = plan.query.streams
     code, functions = pack_code(plan.query, plan.policy)
-    said = repr((code, plan.schema.to_string(), plan.seed)).encode()
+    tables = {name: write(table) for name, table in plan.tables.items()}
+    said = hashlib.sha256(repr((code, plan.schema.to_string(), plan.seed, [*tables])).encode())
+    for payload in tables.values():
+        said.update(payload)
     return Shipped(
-        token=hashlib.sha256(said).hexdigest()[:TOKEN_CHARACTERS],
+        token=said.hexdigest()[:TOKEN_CHARACTERS],
         code=code,
         functions=functions,
-        schemas={stream: plan.schema},
-        tables={},
+        schemas={stream.name: plan.schema},
+        tables=tables,
         seed=plan.seed,
-        parts=fingerprint.of(bind(plan.query, {stream: plan.schema})),
+        parts=fingerprint.of(bind(plan.query, plan.schemas)),
         layout={"cells": 1},
         ticks_per_ms=0,
         flush=0,
     )
 
 
-def _find_known(filters: Sequence[Filter], columns: Sequence[str], *, case_sensitive: bool) -> list[str]:
-    """Find the columns that Spark tells apart by their names, and those that filters read."""
-    own = check_distinct(filters, columns)
+def _find_known(asked: Asked, columns: Sequence[str], *, case_sensitive: bool) -> list[str]:
+    """Find the columns that Spark tells apart by their names, and those that are read."""
+    own = check_distinct(asked, columns)
     if case_sensitive:
         return own
-    alike, needed = Counter(map(fold_case, own)), find_needed(filters, own)
+    alike, needed = Counter(map(fold_case, own)), asked.find_needed(own)
     return [name for name in own if alike[fold_case(name)] == 1 or name in needed]
 
 
-def _read_schema(frame: DataFrame, query: Query, own: Sequence[str]) -> pa.Schema:
-    """Read the columns as they arrive in Python, without those that cannot, and that no filter reads."""
-    (stream,) = query.inputs
+def _read_schema(frame: DataFrame, asked: Asked, own: Sequence[str]) -> pa.Schema:
+    """Read the columns as they arrive in Python, without those that cannot, and that nobody reads."""
     fields = [field for field in frame.schema if field.name in own]
-    needed = find_needed(query.filters, own)
-    found = read_schema(frame.sparkSession, {(stream, fold_case(name)) for name in needed}, stream, fields)
+    needed = asked.find_needed(own)
+    found = read_schema(frame.sparkSession, {(asked.stream, fold_case(name)) for name in needed}, asked.stream, fields)
     return pa.schema([field for field in found if field.name in needed or can_pick(field.type)])
 
 
@@ -179,6 +242,7 @@ def explain_plan(plan: WherePlan) -> str:
     lines = ["", "where it runs", "  one step of Spark, without a shuffle and without state"]
     lines += [f"  evaluated by Spark, before: {text}" for text in plan.before]
     lines += [f"  columns that go to Python: {', '.join(plan.schema.names)}"]
+    lines += [f"  sent to each worker: table {name}, {t.num_rows:,} rows" for name, t in plan.tables.items()]
     return "\n".join([describe_query(plan.query), *lines])
 
 

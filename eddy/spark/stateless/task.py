@@ -23,20 +23,29 @@ from eddy.spark.parcels import report_text
 from eddy.spark.shipped import Shipped
 from eddy.spark.stateless import learned
 from eddy.spark.stateless.learned import Kept
-from eddy.tuples.arrays import Mask
-
-VERDICT = "passes boolean, report string"
-"""The type of a verdict; the report is null in all rows but one."""
+from eddy.tuples.arrays import Mask, RowIds
 
 ASIDE = ("rejected_by", "rejected_because")
 """Two more texts of a verdict where predicates put rows aside; null in all other rows."""
 
 
+MOST_FOUND = 1 << 16
+"""Combinations with rows of tables that are made of some rows at once, if each has as many as those before it: what
+is made of a row is one value for Spark, and a batch of rows that have thousands each does not fit in memory."""
+
+FIRST_ROWS = 1 << 10
+"""Rows whose combinations are made first, when nobody knows how many there are."""
+
+
 class Verdicts(NamedTuple):
-    """Which rows passed, and those that were put aside; None where nobody asks."""
+    """Which of some rows passed, and those that were put aside; None where nobody asks.
+
+    Where tables are joined, `found` has for each row the list of its combinations.
+    """
 
     passed: Mask
     aside: Sequence[Rejected] | None
+    found: pa.ListArray | None
 
 
 def judge(
@@ -53,21 +62,32 @@ def judge(
 
 
 def _judge(shipped: Shipped, kept: Kept, columns: Iterator[Any], aside: bool) -> Iterator[pa.Array]:
-    (schema,) = shipped.schemas.values()
     counters: Counters | None = None
     held: Verdicts | None = None
-    for arrays in columns:
-        rows = make_rows(arrays, schema)
-        if not rows.num_rows:
-            continue
+    for verdicts in _pick_all(shipped, kept.engine, columns, aside):
         if held is not None:
             yield _write(held)
-        held = _pick(kept.engine, rows, aside)
+        held = verdicts
         now = kept.engine.read_counters()
         counters = now if counters is None else merge_batches(counters, now)
     if held is not None and counters is not None:
         learned.keep(shipped, kept)
         yield _write(held, report_text({"cell": kept.cell, **wire.to_plain(counters)}))
+
+
+def _pick_all(shipped: Shipped, engine: Engine, columns: Iterator[Any], aside: bool) -> Iterator[Verdicts]:
+    """Judge the rows of each batch; where they are joined, so many at a time that the answer stays bounded."""
+    (schema,) = (schema for name, schema in shipped.schemas.items() if name not in shipped.tables)
+    room = FIRST_ROWS
+    for arrays in columns:
+        left = make_rows(arrays, schema)
+        while left.num_rows:
+            rows = left.slice(0, room) if shipped.tables else left
+            left = left.slice(rows.num_rows)
+            verdicts = _pick(engine, rows, aside)
+            yield verdicts
+            found = 0 if verdicts.found is None else len(verdicts.found.values)
+            room = max(MOST_FOUND * rows.num_rows // max(found, rows.num_rows), 1)
 
 
 def make_rows(arrays: Any, schema: pa.Schema) -> pa.RecordBatch:
@@ -78,9 +98,21 @@ def make_rows(arrays: Any, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _pick(engine: Engine, rows: pa.RecordBatch, aside: bool) -> Verdicts:
+    places, found = engine.pick(rows)
     passed = np.zeros(rows.num_rows, np.bool_)
-    passed[engine.pick(rows)] = True
-    return Verdicts(passed, engine.read_rejected() if aside else None)
+    passed[places] = True
+    return Verdicts(
+        passed, engine.read_rejected() if aside else None, None if found is None else _list(places, found, len(passed))
+    )
+
+
+def _list(places: RowIds, found: pa.RecordBatch, rows: int) -> pa.ListArray:
+    """Make for each row the list of what stands beside its place."""
+    ends = np.cumsum(np.bincount(places, minlength=rows))
+    offsets = np.append(np.zeros(1, np.int32), ends.astype(np.int32))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets), pa.StructArray.from_arrays(found.columns, fields=[*found.schema])
+    )
 
 
 def _write(verdicts: Verdicts, report: str | None = None) -> pa.Array:
@@ -90,8 +122,10 @@ def _write(verdicts: Verdicts, report: str | None = None) -> pa.Array:
     if report is not None:
         texts["report"] = pa.concat_arrays([texts["report"][:-1], pa.array([report], pa.string())])
     for place, name in enumerate(ASIDE, 1) if aside else ():
-        found = np.full(rows, None, object)
+        told = np.full(rows, None, object)
         for row in aside or ():
-            found[row.place] = row[place]
-        texts[name] = pa.array(found, pa.string())
-    return pa.StructArray.from_arrays([pa.array(verdicts.passed), *texts.values()], ["passes", *texts])
+            told[row.place] = row[place]
+        texts[name] = pa.array(told, pa.string())
+    found = {} if verdicts.found is None else {"found": verdicts.found}
+    columns = {"passes": pa.array(verdicts.passed), **texts, **found}
+    return pa.StructArray.from_arrays([*columns.values()], [*columns])

@@ -107,6 +107,10 @@ class Expression:
         """
         return spelled.respell(self._node, self._place, find)
 
+    def name_streams(self) -> str:
+        """Give the whole text with the stream of every column before its name."""
+        return spelled.name_streams(self._node, self._place)
+
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else.
 

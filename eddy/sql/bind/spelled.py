@@ -59,3 +59,13 @@ def respell(node: Node, place: Place, find: Find) -> str:
         text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
         at = span.end
     return text + place.text[at:]
+
+
+def name_streams(node: Node, place: Place) -> str:
+    """Write a node's text with the stream of every column before its name."""
+    text, at = "", 0
+    bare = {ref.span.start: ref for ref in node.walk() if isinstance(ref, Ref) and ref.bare}
+    for start, ref in sorted(bare.items()):
+        text += f"{place.text[at:start]}{ref.column.stream}."
+        at = start
+    return text + place.text[at:]

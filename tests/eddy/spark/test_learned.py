@@ -42,17 +42,16 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def shipped(token: str = "t") -> Shipped:
-    stream, filters = read_predicates([is_odd, is_third], ["k"], case_sensitive=False)
-    query = make_query(stream, filters, ["k"], "where")
+    query = make_query(read_predicates([is_odd, is_third], ["k"], case_sensitive=False), ["k"], "where")
     code, functions = pack_code(query, {"name": "content", "costs": "unit"})
     return Shipped(
         token=token,
         code=code,
         functions=functions,
-        schemas={stream: SCHEMA},
+        schemas={"rows": SCHEMA},
         tables={},
         seed=0,
-        parts=fingerprint.of(bind(query, {stream: SCHEMA})),
+        parts=fingerprint.of(bind(query, {"rows": SCHEMA})),
         layout={"cells": 1},
         ticks_per_ms=0,
         flush=0,

@@ -196,7 +196,7 @@ def test_attach_keeps_nothing_where_there_is_nothing_to_keep(spark: SparkSession
         assert answer.report.streams()[["rows", "untimed", "malformed"]].to_numpy().tolist() == [[6, 1, 1]]
         assert (tmp_path / f"checkpoint {number}" / "state").is_dir() == bool(options)
     assert "  evaluated by Spark, before: k < 10" in eddy.explain(eddy.attach(asked, frames))
-    assert "state on Spark\n  none: filters are one step, without a shuffle" in eddy.explain(asked)
+    assert "state on Spark\n  none: it is one step, without a shuffle" in eddy.explain(asked)
 
 
 @pytest.mark.parametrize(
