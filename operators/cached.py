@@ -152,7 +152,7 @@ class Cached:
         return self._by_key[key]
 
     def _make_cache(self, key: CacheKey) -> Cache:
-        return Cache(self._scope, key, self._stems, self._caches.clock)
+        return Cache(self._scope, key, self._stems, self._caches.taps, self._caches.clock)
 
     def _ask(self, view: View, tuples: Tuples) -> Asked:
         """Look the keys of tuples up."""

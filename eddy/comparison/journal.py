@@ -80,7 +80,8 @@ class Record:
     """A run.
 
     `key` says of what, `answer` is the digest of its results, and `routes` that of its routes. `seconds`, `results`,
-    `rows` and `calls` are those of its micro-batches, and `looked` the candidates that indexes gave in them.
+    `rows` and `calls` are those of its micro-batches, and `looked` the candidates that indexes gave in them. Where the
+    workload changes, `by_pattern` is what searches by each access pattern have cost.
     """
 
     key: str
@@ -94,6 +95,7 @@ class Record:
     calls: Sequence[int] = ()
     routes: str = ""
     looked: Sequence[int] = ()
+    by_pattern: Columns = field(default_factory=dict)
 
     def line(self) -> str:
         """As one line of JSON."""

@@ -18,7 +18,8 @@ class CacheCount:
 
     `cache` names the inputs that it has combinations of, and `key` the columns by which tuples look them up. Of its
     `look_ups` as many as there are `hits` found a key that was held. `filled` keys were found anew, and `refused` ones
-    had too many candidates. `fresh` rows came that it was kept up with, in `seconds`. `keys` are held at the end, with
+    had too many candidates. `fresh` rows came that it was kept up with, in `seconds`; the combinations of `tapped` ones
+    of these had passed anyway. `keys` are held at the end, with
     so many `combinations`, in `nbytes`.
     """
 
@@ -29,6 +30,7 @@ class CacheCount:
     filled: int = 0
     refused: int = 0
     fresh: int = 0
+    tapped: int = 0
     seconds: float = 0.0
     keys: int = 0
     combinations: int = 0

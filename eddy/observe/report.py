@@ -234,7 +234,7 @@ class Report:
         rows = [{"batch": c.batch, **asdict(count)} for c in self.counters for count in c.indexes]
         frame = make_frame(rows, ["batch", *(f.name for f in fields(IndexCount))])
         frame["patterns"] = ["; ".join(texts) for texts in frame["patterns"]]
-        return frame.rename(columns={"nbytes": "bytes"})
+        return frame.drop(columns="by_pattern").rename(columns={"nbytes": "bytes"})
 
     def tuning(self) -> pd.DataFrame:
         """One row for each decision about the key maps of an input.
