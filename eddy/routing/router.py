@@ -22,7 +22,7 @@ from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import Hashes, RowIds
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -321,7 +321,7 @@ class Router:
         started = self._clock()
         if self._asides.trails:
             self._asides.note(step.legs, step.rows, hop, outcome.counts)
-        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, keys=outcome.keys)
+        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, outcome=outcome)
         seconds = self._clock() - started
         self.routing.learning += seconds
         return seconds
@@ -342,7 +342,7 @@ class Router:
         statistics: Sequence[Statistic],
         *,
         is_profile: bool,
-        keys: Callable[[], Hashes] | None = None,
+        outcome: Outcome | None = None,
     ) -> None:
         """Tell the policy, if it listens."""
         if not self._policy.is_listening:
@@ -357,7 +357,8 @@ class Router:
                 statistics=tuple(statistics),
                 buckets=self._classify(step.tuples),
                 is_profile=is_profile,
-                keys=keys,
+                keys=None if outcome is None else outcome.keys,
+                upkeep=0.0 if outcome is None else outcome.upkeep,
             )
         )
 
