@@ -220,8 +220,8 @@ BUGS = (
     Bug(
         name="what a column was handed is written to",
         file="operators/columns.py",
-        old="if first and self._is_adopted:",
-        new="if first and False:",
+        old="if needed > len(self._buffer) or self._is_adopted:",
+        new="if needed > len(self._buffer):",
         tests=("tests/operators/test_columns.py",),
     ),
     Bug(
