@@ -218,9 +218,8 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery(
-        [*filters, *exists, *probes, *meets, *cached], stems, faults, indexes, caches, read_tariff(query.filters)
-    )
+    operators = [*filters, *exists, *probes, *meets, *cached]
+    return Machinery(operators, stems, faults, indexes, caches, read_tariff(query.filters), caches.taps)
 
 
 def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:

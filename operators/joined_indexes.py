@@ -148,6 +148,7 @@ def _count_maps(done: _Done) -> Iterator[IndexCount]:
             # The maps of old parts may serve patterns that those in force do not: nothing was expected of them.
             predicted=upkeep + sum(_price(one) if math.isinf(say) else say for say, one in looks),
             observed=upkeep + sum(_price(one) for _, one in looks),
+            by_pattern=tuple(one.candidates for one in known.values()),
         )
 
 

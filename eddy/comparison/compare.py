@@ -165,6 +165,7 @@ def run_comparison(
         name=experiment.name,
         runs=turns.rows,
         traced=turns.traced,
+        patterns=turns.patterns,
         skipped=list(map(str, skipped)),
         settings={**_settings(experiment, place), "machine": where},
         command=command,

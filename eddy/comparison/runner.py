@@ -155,7 +155,7 @@ def tell_coming(
     from eddy.wiring import read_index  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
 
     settings = read_index(index, may_be_told=True)
-    if settings.kind != "told" or settings.coming:
+    if not settings.does.is_told or settings.coming:
         return index
     recorded = run_local(
         workload.query, workload.cut(batch_rows), policy=policy, index="patterns", batch_rows=batch_rows, seed=seed

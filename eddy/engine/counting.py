@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
@@ -128,4 +129,4 @@ class Counting:
             return self._unit.tell(insight)
         new = count_since(insight.regrets, self._accounts)
         self._accounts = {account.stream: account for account in insight.regrets}
-        return self._unit.tell(Insight(uses=insight.uses, decisions=insight.decisions, regrets=new))
+        return self._unit.tell(replace(insight, regrets=new))

@@ -70,7 +70,9 @@ class Engine:
         self._outlet = Emission(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices, machinery.tariff)
+        self._router = Router(
+            machinery.operators, policy, policy_name, self._classify, clock, prices, machinery.tariff, machinery.taps
+        )
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy, self._policy_name = policy, policy_name
         self._clock = clock

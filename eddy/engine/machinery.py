@@ -10,6 +10,7 @@ from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
+from eddy.taps import NO_TAPS, Taps
 
 
 class Indexes(Protocol):
@@ -67,3 +68,4 @@ class Machinery(NamedTuple):
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES
     tariff: Tariff = NO_TARIFF
+    taps: Taps = NO_TAPS

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
-from eddy.observe.caching import CacheCount
+from eddy.observe.caching import CacheCount, judge_cache
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
@@ -49,6 +49,8 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "indexing_seconds": lambda c: c.indexing,
     "tuning_seconds": lambda c: c.tuning,
     "cache_bytes": lambda c: sum(cache.nbytes for cache in c.caches),
+    "cache_look_ups": lambda c: sum(cache.look_ups for cache in c.caches),
+    "cache_hits": lambda c: sum(cache.hits for cache in c.caches),
 }
 """The columns of `Report.batches`."""
 
@@ -84,7 +86,8 @@ class Report:
         equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
         are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
-        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is caches'.
+        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is
+        what caches hold at the end, and of `cache_look_ups` in them so many as there are `cache_hits` found their key.
         """
         return make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
@@ -234,7 +237,7 @@ class Report:
         rows = [{"batch": c.batch, **asdict(count)} for c in self.counters for count in c.indexes]
         frame = make_frame(rows, ["batch", *(f.name for f in fields(IndexCount))])
         frame["patterns"] = ["; ".join(texts) for texts in frame["patterns"]]
-        return frame.rename(columns={"nbytes": "bytes"})
+        return frame.drop(columns="by_pattern").rename(columns={"nbytes": "bytes"})
 
     def tuning(self) -> pd.DataFrame:
         """One row for each decision about the key maps of an input.
@@ -258,10 +261,15 @@ class Report:
         `cache` are the inputs that it has combinations of, and `key` the columns by which they are looked up. Of its
         `look_ups` as many as there are `hits` found a key that was held; `filled` were found anew, and `refused` had
         too many candidates. It was kept up with `fresh` rows in `seconds`. `keys`, `combinations` and `nbytes` are what
-        it holds at the end. What a policy thinks of it, and why, is in `decisions()`.
+        it holds at the end. `state` says for each stream that may ask it whether it does, and `why`. In a round it
+        saves all of them `benefit`, and to keep it up takes `cost`: seconds, or calls where a policy counts these.
         """
-        rows = [{"batch": c.batch, **asdict(cache)} for c in self.counters for cache in c.caches]
-        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount))])
+        rows = [
+            {"batch": c.batch, **asdict(cache), **judge_cache(cache, c.insight.caches)}
+            for c in self.counters
+            for cache in c.caches
+        ]
+        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount)), "state", "benefit", "cost", "why"])
 
 
 def _count_operator(step: Statistic, cost: float) -> list[float]:

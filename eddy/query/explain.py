@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.caching import list_pipelines
+from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
 from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
@@ -97,7 +99,7 @@ def explain(what: Any) -> str:
     parts += list_adapting(sum_over_batches(report.counters), report.write_cost)
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
-    parts += _list_decisions(report)
+    parts += [*_list_pipelines(report.counters), *_list_decisions(report)]
     parts += _list_classifiers(report.learning())
     parts += list_indexes(total_indexes(c.indexes for c in report.counters))
     parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))
@@ -241,6 +243,14 @@ def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
         yield [*(("", "") if place else (_cut(name), _percent(share))), _cut(route), _percent(part)]
     if len(routes) > TOP_ROUTES:
         yield ["", "", f"{len(routes) - TOP_ROUTES} more", _percent(within[TOP_ROUTES:].sum())]
+
+
+def _list_pipelines(counters: Sequence[Counters]) -> Iterator[str]:
+    """Draw the pipelines as they were at the end of a run; nothing where no policy knows of caches."""
+    if counters and counters[-1].insight.caches:
+        last = counters[-1]
+        routes = {decision.stream: decision.ways[0].route for decision in last.insight.decisions if decision.ways}
+        yield from list_pipelines(routes, last.insight.caches, last.caches)
 
 
 def _list_decisions(report: Report) -> Iterator[str]:

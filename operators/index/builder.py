@@ -104,16 +104,24 @@ class Builder:
         for piece in others:
             more = piece.index
             if more.bits != index.bits:
-                more = self._make(part, key_map, piece.first, piece.stop, index.bits, note_sorted)
+                rows = part.end - part.gone
+                more = self._make(part, key_map, piece.first, piece.stop, index.bits, note_sorted, rows)
             if piece.first != stop or not index.extend(more, piece.first - part.gone):
                 return None
             stop = piece.stop
         return index
 
     def _make(
-        self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], note_sorted: NoteSorted
+        self,
+        part: Part,
+        key_map: KeyMap,
+        first: int,
+        stop: int,
+        bits: tuple[int, ...],
+        note_sorted: NoteSorted,
+        among: int = 0,
     ) -> Index:
-        """Put rows in order, by their own numbers in a part."""
+        """Put rows in order, by their own numbers in a part; `among` so many, if an index of those takes them in."""
         shift = part.start - part.gone
         rows = slice(first + shift, stop + shift)
         numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
@@ -131,6 +139,7 @@ class Builder:
                 None if whole else np.logical_and.reduce(valid),
                 self._order(part, key_map, rows),
                 bits,
+                among,
             ),
         )
 

@@ -84,14 +84,15 @@ class Catalog:
         fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
         self._builder = Builder(self.settings, ticks, self._sample, fewest)
         may_link = self.settings.may_link and choose_kernels().kernels.walks
-        self._serving = Serving(self.settings.kind, self._parts, self._builder, self._sample, may_link=may_link)
+        self._serving = Serving(self.settings.does, self._parts, self._builder, self._sample, may_link=may_link)
         self._chains: dict[KeyMap, Chained] = {}
         # What is found out once for the rows as they are: indexes that are ready, and their places.
         self._fresh = False
         self._rises: bool | None = None
         self._lots = Lots()
         self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
-        self._looks: dict[tuple[int | None, ...], Looks] = {}
+        # With how many tuples they are good for.
+        self._looks: dict[tuple[int | None, ...], tuple[Looks, float]] = {}
         self._counts = IndexCounts()
 
     @property
@@ -116,6 +117,11 @@ class Catalog:
     def maps(self) -> tuple[KeyMap, ...]:
         """The key maps in force."""
         return (*self._serving.linked, *self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+
+    @property
+    def stored(self) -> int:
+        """The number of rows."""
+        return sum(part.rows for part in self._parts)
 
     @property
     def parts(self) -> Sequence[PartView]:
@@ -313,15 +319,17 @@ class Catalog:
     def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
         """List the looks into some parts, by number."""
         asked = (request.pattern, request.then, *numbers)
-        if asked not in self._looks or self._serving.may_fall_back:
+        known = self._looks.get(asked)
+        if known is None or self._serving.count_asked(request) > known[1]:
             parts = [*self._parts]
-            looks = [self._look(number, parts[number], request) for number in numbers]
-            self._looks[asked] = Looks(looks, request.pattern, self._builder)
-        return self._looks[asked]
+            found = {number: self._serving.find(parts[number], request) for number in numbers}
+            looks = [self._look(number, parts[number], one.key_map, request.pattern) for number, one in found.items()]
+            enough = min((one.enough for one in found.values()), default=math.inf)
+            known = self._looks[asked] = Looks(looks, request.pattern, self._builder), enough
+        return known[0]
 
-    def _look(self, number: int, part: Part, request: Request) -> Look:
-        key_map = self._serving.find(part, request)
-        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern))
+    def _look(self, number: int, part: Part, key_map: KeyMap | None, pattern: int) -> Look:
+        return Look(number, part, key_map, self._prepare(part, key_map, pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""

@@ -14,13 +14,11 @@ from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
+from eddy.operators.tuning.settings import Kind
 from eddy.tuples.request import Request
 
 HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
-
-FALLING_BACK = ("chosen", "told")
-"""The kinds under which an index that is missed is built: under the others, it is their point to do without."""
 
 CHAIN_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
 """Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer."""
@@ -35,6 +33,13 @@ class Server(NamedTuple):
     best: KeyMap | None
     own: KeyMap | None = None
     enough: float = math.inf
+
+
+class Found(NamedTuple):
+    """The key map that answers a search in a part, None for a look through all rows, up to so many tuples."""
+
+    key_map: KeyMap | None
+    enough: float
 
 
 class Servers(NamedTuple):
@@ -52,7 +57,7 @@ class Serving:
     `linked`.
     """
 
-    def __init__(self, kind: str, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
+    def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
         self.maps: list[KeyMap] = []
         self.linked: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
@@ -201,8 +206,12 @@ class Serving:
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )
 
-    def find(self, part: Part, request: Request) -> KeyMap | None:
-        """Find the key map that answers a search in a part; None for a look through all its rows."""
+    def count_asked(self, request: Request) -> int:
+        """Count the tuples that have asked, as long as the rows are as they are."""
+        return self._probed[request.pattern, request.then]
+
+    def find(self, part: Part, request: Request) -> Found:
+        """Find the key map that answers a search in a part."""
         asked = (request.pattern, request.then)
         # What is best among so many rows is best, or nearly so, until they are twice as many.
         stamp = (part.rows.bit_length(), part.maps, self.chosen, self.admission.decisions, self._sample.age)
@@ -212,9 +221,9 @@ class Serving:
         if asked not in servers.known:
             servers.known[asked] = self._find(part, *asked)
         best, own, enough = servers.known[asked]
-        found = own if self._probed[asked] > enough else best
-        if found is not None and found not in self.maps:
-            self.maps.append(found)
+        found = Found(best, enough) if self._probed[asked] <= enough else Found(own, math.inf)
+        if found.key_map is not None and found.key_map not in self.maps:
+            self.maps.append(found.key_map)
         return found
 
     def _find(self, part: Part, pattern: int, then: int | None) -> Server:
@@ -238,7 +247,7 @@ class Serving:
     @property
     def may_fall_back(self) -> bool:
         """What serves a search may be another once enough tuples have asked."""
-        return self._kind in FALLING_BACK and self.chosen is not None
+        return self._kind.is_free and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
         return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))

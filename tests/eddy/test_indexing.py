@@ -43,6 +43,7 @@ COUNT = IndexCount(
     sorted_rows=50,
     predicted=1.5,
     observed=2.0,
+    by_pattern=(40,),
 )
 
 TUNING = Tuning(
@@ -107,16 +108,21 @@ def test_what_is_counted_survives_being_sent() -> None:
     assert (sent.indexes, sent.tunings) == (counted.indexes, counted.tunings)
     older = {name: value for name, value in to_plain(counted).items() if name not in ("indexes", "tunings")}
     assert from_plain(older).indexes == []
+    plain = to_plain(counted)
+    plain["indexes"] = [row[:-1] for row in plain["indexes"]]
+    assert from_plain(plain).indexes == [replace(one, by_pattern=()) for one in counted.indexes]
 
 
 def test_indexes_of_cells_add_up_and_stand_where_no_row_came() -> None:
     whole = CellSum()
-    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[replace(COUNT, patterns=("a.k", "a.v"))])})
+    other = replace(COUNT, patterns=("a.k", "a.v"), by_pattern=(30, 10))
+    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[other])})
     assert first.indexes == [
         replace(
             COUNT,
             **{name: 2 * getattr(COUNT, name) for name in (*indexing.WORK, *indexing.STANDING)},
             patterns=("a.k", "a.v"),
+            by_pattern=(70, 10),
         )
     ]
     second = whole.add(1, {1: counters(indexes=[replace(COUNT, rows=120, probes=1)])})
@@ -295,8 +301,8 @@ STEADY = eddy.Query(
 """Rows go from the ninth micro-batch of 25 on."""
 
 
-def steady_batches(count: int) -> list[dict[str, pa.RecordBatch]]:
-    chance, rows = np.random.default_rng(1), 25 * count
+def steady_batches(count: int, seed: int = 1) -> list[dict[str, pa.RecordBatch]]:
+    chance, rows = np.random.default_rng(seed), 25 * count
     tables = {
         name: pa.record_batch(
             {"ts": np.arange(rows), "k": chance.integers(0, 12, rows), "v": chance.integers(0, 12, rows)}
@@ -343,18 +349,25 @@ def test_the_first_choice_of_a_kind_that_was_asked_for_promises_nothing() -> Non
     assert "%" not in next(line for line in explain(run.report).splitlines() if "as the kind asks for" in line)
 
 
-@pytest.mark.parametrize("policy", ["source", "content"])
+@pytest.mark.parametrize(("policy", "most", "late"), [("source", 36, 4), ("content", 18, 1)])
 def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
-    policy: str, monkeypatch: pytest.MonkeyPatch
+    policy: str, most: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A policy that finds two orders alike asks in turns; whoever chose for one of the turns chooses for both then."""
+    """A policy that finds two orders alike asks in turns; what was dear in the other turn has to make up for it.
+
+    By the last period alone it is 20 switches or more for each of the seeds; the rule was not made with the last two.
+    """
     monkeypatch.setattr(learned, "LOOK", 0)
-    parts = steady_batches(80)
-    running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
-    switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
-    # Three inputs; by the last period alone it is 20 or more.
-    assert len(switches) <= 15
-    assert sum(n >= 50 for n in switches) <= 1
+    switches = []
+    for seed in (1, 2, 11, 15):
+        parts = steady_batches(80, seed)
+        running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
+        told = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
+        # Of three inputs.
+        assert len(told) <= 12
+        switches += told
+    assert len(switches) <= most
+    assert sum(n >= 50 for n in switches) <= late
 
 
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])
