@@ -57,6 +57,7 @@ class Judge:
         self._on_error = on_error
         self._skips_nulls = skips_nulls
         self._cache = cache
+        self._answer = predicate if cache is None else self._ask_cache
 
     def ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
@@ -102,10 +103,9 @@ class Judge:
         verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
         return _apply_verdicts(passed, faulty, verdicts)
 
-    def _answer(self, columns: Mapping[Column, Values], rows: int) -> Mask:
+    def _ask_cache(self, columns: Mapping[Column, Values], rows: int) -> Mask:
         """Give the predicate's answers, or those that it gave before; raises what it raises."""
-        if self._cache is None:
-            return self._predicate(columns, rows)
+        assert self._cache is not None
         return self._cache.ask(
             columns.values(), rows, lambda part: self._predicate(_take_rows(columns, part), len(part))
         )
