@@ -962,10 +962,24 @@ BUGS = (
     ),
     Bug(
         name="rows of a stream that has changed stay evidence",
-        file="policies/query_mesh/evidence.py",
+        file="policies/query_mesh/decision.py",
         old="return every if same else fresh",
         new="return every",
         tests=("tests/policies/query_mesh",),
+    ),
+    Bug(
+        name="a micro-batch waits for a whole decision",
+        file="policies/query_mesh/schedule.py",
+        old="        steps = int(allowed / self._step)\n",
+        new="        steps = int(20 * allowed / self._step)\n",
+        tests=("tests/policies/query_mesh/test_pace.py",),
+    ),
+    Bug(
+        name="a decision under way forgets its tables in a restart",
+        file="policies/query_mesh/decision.py",
+        old="        tables.restore(arrays)\n",
+        new='        tables.tellers = arrays["tellers"].copy()\n',
+        tests=("tests/policies/query_mesh/test_pace.py",),
     ),
     Bug(
         name="buckets that are cut anew keep their sample",
@@ -1648,6 +1662,20 @@ BUGS = (
         old="        for name, matching in view.checks.items():\n",
         new="        for name, matching in list(view.checks.items())[:1]:\n",
         tests=(CACHES,),
+    ),
+    Bug(
+        name="tuples that search alike are thought to be inside of windows alike",
+        file="eddy/tuples/alike.py",
+        old="        earliest, latest = self.narrowest.take(at)\n",
+        new="        earliest, latest = self.widest.take(at)\n",
+        tests=("tests/operators/test_alike.py",),
+    ),
+    Bug(
+        name="tuples that search alike are thought to have come at the same time",
+        file="eddy/tuples/alike.py",
+        old="    by = {tuples.lineage.origin, *settles}\n",
+        new="    by = {*settles}\n",
+        tests=("tests/operators/test_alike.py",),
     ),
     Bug(
         name="a tap is used that was torn",
