@@ -62,6 +62,7 @@ class Judge:
         self._on_error = on_error
         self._skips_nulls = skips_nulls
         self._cache = cache
+        self._answer = predicate if cache is None else self._ask_cache
         # What a cache has is looked up by the columns.
         self.direct = direct if cache is None else None
         self._ask_directly = None if self.direct is None else self.direct.ask
@@ -122,10 +123,9 @@ class Judge:
         verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
         return _apply_verdicts(passed, faulty, verdicts)
 
-    def _answer(self, columns: Columns, rows: int) -> Mask:
+    def _ask_cache(self, columns: Columns, rows: int) -> Mask:
         """Give the predicate's answers, or those that it gave before; raises what it raises."""
-        if self._cache is None:
-            return self._predicate(columns, rows)
+        assert self._cache is not None
         return self._cache.ask(
             columns.values(), rows, lambda part: self._predicate(_take_rows(columns, part), len(part))
         )
