@@ -1797,6 +1797,20 @@ BUGS = (
         tests=(CACHES,),
     ),
     Bug(
+        name="rows that do not try a cache are in no leg",
+        file="policies/a_caching.py",
+        old="            parts[route] |= mask\n",
+        new="            parts[route] = mask\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "one_way"),
+    ),
+    Bug(
+        name="what keeps a cache up counts for each stream that asks it",
+        file="policies/caching/select.py",
+        old="- sum(costs.values())\n",
+        new="- sum(offer.cost for offer in chosen)\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "selection"),
+    ),
+    Bug(
         name="an option that joins inputs is done, and not the probes that it stands in for",
         file="eddy/tuples/lineage.py",
         old="        done = lineage.done | (rule.does or {operator})\n",
