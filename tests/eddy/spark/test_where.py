@@ -90,6 +90,19 @@ def test_the_rows_are_those_of_sparks_own_filters(spark: SparkSession, parts: in
     assert set(report.operators()["operator"]) == {"is_odd", "starts_low", "is_deep"}
 
 
+@pytest.mark.parametrize("kind", ["plain", "joined", "rejecting"])
+def test_without_a_report_the_rows_are_the_same(spark: SparkSession, kind: str) -> None:
+    frame = wide(spark, 2)
+    more: dict[str, Any] = {"tables": {"t": pa.table({"x": [3, 5, 7]})}, "joins": "k = t.x"} if kind == "joined" else {}
+    asked = [eddy.predicate(on_error="reject")(lambda k: k % 2 == 1)] if kind == "rejecting" else [is_odd]
+    ours = eddy.where(frame, *asked, PYTHON[2], report=False, **more)
+    assert found(ours) == found(eddy.where(frame, *asked, PYTHON[2], **more))
+    plan = ours._jdf.queryExecution().toString()
+    assert "CollectMetrics" not in plan
+    with pytest.raises(eddy.QueryError, match=r'"where" has no report, since eddy.where was told report=False'):
+        eddy.report_of(ours)
+
+
 def test_behind_and_before_other_steps_of_one_plan(spark: SparkSession) -> None:
     frame = wide(spark, 3).drop("gap", "map").cache()
     ours, theirs = eddy.where(frame, *PYTHON, "k < 900", "length(`na.me`) > 1"), natively(frame)
