@@ -131,8 +131,8 @@ def rejected(frame: Frame) -> Frame:
         )
     if note.read_rejected is None:
         raise QueryError(
-            "rejected: nobody keeps the rows of this frame that are put aside: attach only counts them, and eddy.where "
-            'keeps them where a predicate has on_error="reject", with @eddy.predicate or as a Filter'
+            "rejected: nobody keeps the rows of this frame that are put aside: eddy.where, and attach of one stream "
+            'without state, keep them where a predicate has on_error="reject", with @eddy.predicate or as a Filter'
         )
     found: Frame = note.read_rejected()
     return found
@@ -282,7 +282,8 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
     for name, place in places.items():
         views[name] = PlacedColumns(views[name], len(options.given.tables[name]), place)
     select = [f"{name}.{place} AS {name}" for name, place in places.items()]
-    query = make_query(asked, own, options.name, select)
+    # Where nothing is read of the frame, one column has to say how many rows there are: one that fits into Arrow.
+    query = make_query(asked, views[asked.stream].schema.names or own, options.name, select)
     schemas = {name: view.schema for name, view in views.items()}
     read = wiring.list_read_columns(query, schemas, options.policy, time.perf_counter)
     rows, *tables = (view.read(read[name].names) for name, view in views.items())
@@ -323,7 +324,7 @@ def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, option
         np.concatenate(places),
         {name: found[name].to_numpy() for name in query.inputs[1:]},
         [*aside.values()],
-        lambda read: FrameNote(text, lambda: Report(counters), read if rejects else None),
+        lambda read: FrameNote(options.name, text, lambda: Report(counters), read if rejects else None),
     )
 
 

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError, check_flag, check_whole, write_repr
-from eddy.observe.frame_notes import FrameNote, note_frame
+from eddy.errors import QueryError, check_flag, check_whole, quote, write_repr
+from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
@@ -33,10 +33,10 @@ from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED, wait_for_report
+from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
-from eddy.spark.stateless.frames import WherePlan, column, explain_plan, make_step
+from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -95,8 +95,13 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     session.check(frames.spark)
     plan = _plan(query, frames, options)
     # Who speaks of cells means those of a state store.
-    of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    if choose_state(query, options.state, kept=of_cells) == NOT_KEPT:
+    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
+    if choose_state(query, options.state, kept=bool(of_cells)) == NOT_KEPT:
+        if of_cells:
+            raise QueryError(
+                f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave '
+                'it out, or say state="store"'
+            )
         with workers.suit_workers(frames.spark):
             return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
@@ -123,11 +128,15 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         metric=OBSERVED,
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
+        index=options.index,
+        cache_memory=options.cache_memory,
     )
     passed = make_step(step)
+    note = find_note(passed)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
     answer = passed.select(*(column(own[one]).alias(name) for one, name in plan.binding.outputs))
-    note_frame(answer, FrameNote(explain_plan(step), lambda: wait_for_report(None, query.name)))
+    if note is not None:
+        note_frame(answer, note)
     return answer
 
 

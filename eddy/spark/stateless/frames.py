@@ -43,7 +43,7 @@ from eddy.spark.stateless.options import WhereOptions
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.sql import backtick
 from eddy.sql.values.name_case import fold_case
-from eddy.wiring import PolicyChoice, check_policy, list_read_columns
+from eddy.wiring import IndexChoice, PolicyChoice, check_policy, list_read_columns
 
 NUMBERS = itertools.count(1)
 """Numbers of the steps that this process has made: Spark takes no two observed metrics of one name in a plan."""
@@ -72,6 +72,8 @@ class WherePlan:
     spelled: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
     reports: bool = True
+    index: IndexChoice = None
+    cache_memory: int | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -109,7 +111,7 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
     if not asked and not tables:
         check_policy(options.policy)
         lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
-        note_frame(frame, FrameNote("\n".join(lines), lambda: Report([])))
+        note_frame(frame, FrameNote(options.name, "\n".join(lines), lambda: Report([])))
         return frame
     plan = _plan(frame, asked, spelled, lookups, tables, options)
     with workers.suit_workers(frame.sparkSession, "where"):
@@ -134,8 +136,10 @@ def _plan(
     asked = read_predicates(predicates, frame.columns, case_sensitive=case_sensitive, lookups=lookups)
     own = _find_known(asked, frame.columns, case_sensitive=case_sensitive)
     joined = name_joined({name: tables[name].schema.names for name in asked.joined}, frame.columns)
-    query = make_query(asked, own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
-    schemas = {asked.stream: _read_schema(frame, asked, own), **{name: t.schema for name, t in tables.items()}}
+    schema = _read_schema(frame, asked, own)
+    # Where nothing is read of the frame, one column has to say how many rows there are: one that Python can have.
+    query = make_query(asked, schema.names or own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
+    schemas = {asked.stream: schema, **{name: t.schema for name, t in tables.items()}}
     read = list_read_columns(query, schemas, options.policy, time.thread_time)
     return WherePlan(
         frame=frame,
@@ -175,7 +179,8 @@ def make_step(plan: WherePlan) -> DataFrame:
         answer = passed.drop(verdict)
         if has_rejects(plan.query.filters):
             read_rejected = lambda: _find_rejected(plan, judged, verdict)  # noqa: E731  it is asked for later, or never
-    note_frame(answer, FrameNote(explain_plan(plan), lambda: _read_report(plan, observation), read_rejected))
+    name = plan.query.name
+    note_frame(answer, FrameNote(name, explain_plan(plan), lambda: _read_report(plan, observation), read_rejected))
     return answer
 
 
@@ -240,6 +245,8 @@ def _make_shipped(plan: WherePlan) -> Shipped:
         layout={"cells": 1},
         ticks_per_ms=0,
         flush=0,
+        index=plan.index,
+        cache_memory=plan.cache_memory,
     )
 
 
