@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from benchmarks import (
     spark_joins,
     spark_skeleton,
     spark_where,
+    windows,
 )
 from benchmarks.growth import Growth
 from benchmarks.measure import Ratio
@@ -41,6 +42,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "filters": filters.BENCHMARKS,
     "joins": joins.BENCHMARKS,
     "kernels": kernels.BENCHMARKS,
+    "windows": windows.BENCHMARKS,
     "indexes": indexes.BENCHMARKS,
     "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
@@ -60,13 +62,16 @@ PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars"
 def main(arguments: Sequence[str]) -> int:
     """Print the ratios of each suite, and write them down if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"any of {', '.join(SUITES)}; without one, all")
+    names = (
+        f"any of {', '.join(SUITES)}; without one, all; SUITE.BENCHMARK, as joins.memory, is one benchmark of a suite"
+    )
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help=names)
     parser.add_argument("--json", type=Path, metavar="OUT", help="a file for everything that is printed, as values")
     asked = parser.parse_args(arguments)
-    unknown = [name for name in asked.suites if name not in SUITES]
-    if unknown:
-        known = ", ".join(f'"{name}"' for name in SUITES)
-        print(f'unknown suite "{unknown[0]}"; known: {known}', file=sys.stderr)
+    try:
+        chosen = [one for name in asked.suites or SUITES for one in find_benchmarks(name)]
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 2
     print("ratio: the median over micro-batches of time / the baseline's time [the middle half of them]")
     print("the baseline is the one at 1.000; the control is its copy, and shows what is noise")
@@ -74,12 +79,35 @@ def main(arguments: Sequence[str]) -> int:
     for tool, reason in peers.absent().items():
         print(f"skipped: {tool}: {reason}")
     found: list[dict[str, Any]] = []
-    for name in asked.suites or SUITES:
-        for benchmark in SUITES[name]:
-            found.append(tell(name, benchmark))
-            if asked.json:
-                write(asked.json, found)
+    for suite, benchmark in chosen:
+        found.append(tell(suite, benchmark))
+        if asked.json:
+            write(asked.json, found)
     return 0
+
+
+def find_benchmarks(asked: str) -> list[tuple[str, Benchmark]]:
+    """Find the benchmarks of a suite, or the one that is named behind a dot; ValueError if there are none.
+
+    >>> [get_name(benchmark) for _, benchmark in find_benchmarks("joins.memory")]
+    ['memory']
+    """
+    suite, _, name = asked.partition(".")
+    if suite not in SUITES:
+        raise ValueError(f'unknown suite "{suite}"; known: {_quote(SUITES)}')
+    named = {get_name(one): one for one in SUITES[suite]}
+    if name and name not in named:
+        raise ValueError(f'suite "{suite}": unknown benchmark "{name}"; known: {_quote(named)}')
+    return [(suite, one) for one in ([named[name]] if name else named.values())]
+
+
+def get_name(benchmark: Benchmark) -> str:
+    """Give the name of a benchmark: that of its function."""
+    return str(getattr(benchmark, "__name__", ""))
+
+
+def _quote(names: Iterable[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def tell(suite: str, benchmark: Benchmark) -> dict[str, Any]:
@@ -92,7 +120,7 @@ def tell(suite: str, benchmark: Benchmark) -> dict[str, Any]:
         said.append(
             line if isinstance(line, str) else {"kind": type(line).__name__.lower(), **dataclasses.asdict(line)}
         )
-    name, seconds = getattr(benchmark, "__name__", ""), round(time.monotonic() - started)
+    name, seconds = get_name(benchmark), round(time.monotonic() - started)
     print(f"{suite}, {name}: {seconds} s in all", flush=True)
     return {"suite": suite, "benchmark": name, "seconds": seconds, "said": said}
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.measure import SEED, Line, seconds_of
 from eddy.kernels.arguments import (
+    Chain,
     CodeTable,
     HashBits,
     HeldPart,
@@ -25,6 +26,7 @@ from eddy.kernels.arguments import (
     Screen,
     Sieve,
     Term,
+    Walk,
 )
 from eddy.kernels.choice import make_choice
 from eddy.kernels.plain import PLAIN
@@ -84,7 +86,19 @@ def _list_work(kernels: Kernels, rows: int) -> Mapping[str, Work]:
     look_up: Work = lambda: kernels.look_up(lookups, lambda _: hashes, within, places)  # noqa: E731
     look_up()
     ranges: Any = Ranges(places.starts, places.counts, lots)
+    tags = (mix([keys]) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+    chain = Chain(np.zeros(1 << bits - SPARE, np.uint32), np.zeros(rows, np.uint64), 1)
+    kernels.link(chain, tags, 0)
+    walk = Walk(chain, hashes, True)
+
+    def relink(count: int) -> None:
+        kernels.unlink(chain, rows - count)
+        kernels.link(chain, tags[rows - count :], rows - count)
+
     return {
+        "unlink, link all rows": lambda: relink(rows),
+        "unlink, link the last 1,000": lambda: relink(PROBES),
+        "walk": lambda: kernels.walk(walk, asked, 0, 1 << 18, False),
         "sort_codes": lambda: kernels.sort_codes(codes, bits),
         "look_up": look_up,
         "screen": lambda: kernels.screen(ranges, asked, 0, 1 << 18),

@@ -20,7 +20,7 @@ from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.classes.single_values import MOST_BUCKETS
 from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
-from eddy.observe.insight import NO_INSIGHT, Branch, Decision, Insight, Regret, RouteCost, Use
+from eddy.observe.insight import NO_INSIGHT, Branch, CacheNote, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
@@ -42,6 +42,7 @@ __all__ = [
     "Attribute",
     "Branch",
     "Buckets",
+    "CacheNote",
     "Chance",
     "Classes",
     "Clock",
@@ -113,9 +114,10 @@ class Outcome(NamedTuple):
     `counts` says for each tuple that was acted on how many came out: a filter's is its mask. `evaluated` says how
     much was looked at: for a filter the rows that it had not judged before, for a probe the rows that agree with its
     tuples in keys, windows and order, for `meets` the tuples and such rows. `skipped` are rows that a filter did not
-    ask about, because of a null; `left` the positions of tuples that an option has refused, which go on without it.
-    `keys()` are hashes of what a probe has searched by, tuple by tuple. Tuples that come out carry the faults that they
-    had, and those of what had no answer.
+    ask about, because of a null, `reused` those whose values it had answered before; `left` the positions of tuples
+    that an option has refused, which go on without it. `keys()` are hashes of what a probe has searched by, tuple by
+    tuple. `upkeep` are seconds that a cache has spent on rows that had come, whoever would have looked it up first.
+    Tuples that come out carry the faults that they had, and those of what had no answer.
     """
 
     tuples: Tuples
@@ -124,6 +126,8 @@ class Outcome(NamedTuple):
     skipped: int = 0
     left: RowIds | None = None
     keys: Callable[[], Hashes] | None = None
+    reused: int = 0
+    upkeep: float = 0.0
 
 
 class Operator(Protocol):
@@ -284,7 +288,8 @@ class Observation(NamedTuple):
     Legs whose next hop is the same take that step together, in parts where much comes out of a probe; `rows` says how
     many tuples each of the `legs` has in it, one leg's after the other's. `outcomes` has an array for each hop: how
     many tuples came out, tuple by tuple. A step has one hop. `buckets()` are those of the rows that came at `origin`,
-    and `keys()` hashes of what the tuples of a probe's step were looked up by; None where that is nothing.
+    and `keys()` hashes of what the tuples of a probe's step were looked up by; None where that is nothing. `upkeep` are
+    those of its seconds that a cache took to take note of rows that had come: whoever looks it up next is spared them.
 
     `is_profile` tells the two kinds of profiles from steps. That of an exhaustive leg is of this leg alone, and has all
     of its hops, each run on every tuple. That of the legs with asides of a task comes after their steps: it has the
@@ -303,6 +308,7 @@ class Observation(NamedTuple):
     buckets: Look
     is_profile: bool = False
     keys: Callable[[], Hashes] | None = None
+    upkeep: float = 0.0
 
 
 class Policy(Protocol):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.snapshot_file import resume, write_file
@@ -297,6 +298,7 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
             tables=batches,
             clock=time.perf_counter,
             thinking=time.thread_time,
+            working=make_work_clock(),
             seed=options.seed,
         )
 

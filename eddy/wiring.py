@@ -5,21 +5,17 @@ The only file of the engine that sees concrete operators and policies.
 
 from __future__ import annotations
 
-import inspect
-import json
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import can_classify
-from eddy.contracts import Clock, Operator, Policy, Setting, Store
+from eddy.contracts import Clock, Operator, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.machinery import Machinery
-from eddy.errors import QueryError, check_whole, describe_error, quote, unknown_name, warn
+from eddy.errors import check_whole, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
@@ -34,19 +30,24 @@ from eddy.operators.stem import Stem
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners
-from eddy.policies.registry import POLICIES
+from eddy.policies import choice as policies
 from eddy.predicates.faults import Faults
-from eddy.predicates.judge import Judge
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
+from eddy.query.cost import read_tariff
 from eddy.query.existence import SEMI
-from eddy.query.filter import SKIP
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
-PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
-"""A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
+PolicyChoice = policies.PolicyChoice
+make_policy = policies.make_policy
+check_policy = policies.check_policy
+policy_parameters = policies.policy_parameters
+policy_names = policies.policy_names
+policy_name = policies.policy_name
+depends_on_time = policies.depends_on_time
+"""What others may know of the policies that a user chooses."""
 
 IndexChoice = index_settings.IndexChoice
 """A kind of indexes, "bits"; a kind with its keys, {"kind": "bits", "bits": 14}; or all settings."""
@@ -56,11 +57,6 @@ find_index_mistakes = index_settings.find_mistakes
 list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
-
-POLICY_PARTS = "features insight is_calm is_listening is_new is_urgent plan observe learn snapshot restore".split()
-
-ENTRY_POINTS = "eddy.policies"
-"""The entry-point group in which other packages register policies."""
 
 
 def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
@@ -77,15 +73,14 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     index: IndexChoice = None,
     cache_memory: int | None = None,
     thinking: Clock | None = None,
+    working: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
-    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
-    stay, and what was learned of their indexes is learned anew.
-
-    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
-    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
+    `schemas` are those of the streams. `parts` are what its state depends on, by names for people, where that is more
+    than the query says. `index` is no part of it, nor are caches: what was learned of indexes is learned anew.
+    What planning and learning take is said by `thinking`, and what steps do by `working`: on a busy machine the wall
+    says that thinking does not pay, and that one of two alike operators is dear. `clock` says it where there is none.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
@@ -99,6 +94,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         setting.prices,
         policy_name=policy_name(policy),
         clock=clock,
+        working=working or clock,
         seed=(seed, cell),
         parts=parts,
         by_clock=depends_on_time(policy),
@@ -171,7 +167,7 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequenc
         sql_reads={f.name: frozenset(f.predicate.columns) for f in query.filters if f.where is not None},
         prices=Prices(probes),
         judged={f.name: f.on[0] for f in query.filters if probes and len(f.on) == 1 and f.on[0] in streams},
-        make=lambda choice, offered: make_policy(_offer(choice, offered), setting),
+        make=lambda choice, offered: make_policy(policies.offer(choice, offered), setting),
         cells=cells,
         clock=thinking,
         options=tuple(options),
@@ -184,7 +180,7 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    return Machinery(filters, {name: store}, faults)
+    return Machinery(filters, {name: store}, faults, tariff=read_tariff(binding.query.filters))
 
 
 def _build_machinery(
@@ -195,10 +191,7 @@ def _build_machinery(
     seed: tuple[int, int],
     caches: Caches,
 ) -> Machinery:
-    """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each.
-
-    The filters remember what they said of rows that are stored.
-    """
+    """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
     query = binding.query
     if len(query.given) == 1:
         return _pass_input(binding, faults)
@@ -211,8 +204,7 @@ def _build_machinery(
     for name, table in tables.items():
         stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
         stems[name].settle(None)
-    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in query.filters]
-    filters = [_filter(f, binding, stems, faults, m) for f, m in zip(query.filters, memories, strict=True)]
+    filters = _make_filters(binding, stems, faults)
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
@@ -226,7 +218,15 @@ def _build_machinery(
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
-    return Machinery([*filters, *exists, *probes, *meets, *cached], stems, faults, indexes, caches)
+    operators = [*filters, *exists, *probes, *meets, *cached]
+    return Machinery(operators, stems, faults, indexes, caches, read_tariff(query.filters), caches.taps)
+
+
+def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
+    """Make the filters; one over one input remembers what it said of rows that are stored."""
+    filters = binding.query.filters
+    memories = [stems[f.on[0]] if len(f.on) == 1 else None for f in filters]
+    return [_filter(f, binding, stems, faults, m) for f, m in zip(filters, memories, strict=True)]
 
 
 def _make_exists(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
@@ -282,114 +282,10 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
     return {**streams, **tables}
 
 
-def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
-    """Build a policy from what a user chose."""
-    if callable(choice):
-        return _check_contract(choice(setting), policy_name(choice))
-    parameters = check_policy(choice)
-    name, told = parameters["name"], {key: value for key, value in parameters.items() if key != "name"}
-    return _check_contract(_policy(name)(setting, **told), name)
-
-
-def check_policy(choice: PolicyChoice) -> Mapping[str, Any]:
-    """Check what a user chose by name, and give it with its parameters; a class has none."""
-    if callable(choice):
-        return {}
-    parameters = {"name": choice} if isinstance(choice, str) else choice
-    if not isinstance(parameters, Mapping) or not isinstance(parameters.get("name"), str):
-        raise QueryError(f'policy: expected a name, or {{"name": ..., parameter: value}}, or a class, got {choice!r}')
-    name = parameters["name"]
-    known = policy_parameters(name)
-    for parameter in parameters:
-        if parameter not in (*known, "name"):
-            raise unknown_name("parameter", parameter, known, where=f'policy "{name}"')
-    missing = [p for p, default in known.items() if default is inspect.Parameter.empty and p not in parameters]
-    if missing:
-        raise QueryError(f'policy "{name}": expected the parameter {quote(missing)}, got none; add it')
-    return parameters
-
-
-def _offer(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add the parameters that a policy has among those that are offered; what was chosen counts first."""
-    chosen = {"name": choice} if isinstance(choice, str) else choice
-    known = policy_parameters(str(chosen["name"]))
-    return {**{name: value for name, value in offered.items() if name in known}, **chosen}
-
-
-def _check_contract(policy: Policy, name: str) -> Policy:
-    """Refuse a policy that lacks a part of the contract.
-
-    Otherwise the part would be missed in the middle of a query.
-    """
-    missing = [part for part in POLICY_PARTS if not hasattr(policy, part)]
-    if missing:
-        raise QueryError(f'policy "{name}": it has no {quote(missing)}; derive its class from eddy.contracts.Policy')
-    return policy
-
-
-def policy_parameters(name: str) -> dict[str, Any]:
-    """List the parameters of a policy with their defaults.
-
-    `inspect.Parameter.empty` stands for a parameter that must be given.
-
-    >>> policy_parameters("lottery")
-    {'half_life': 1000}
-    """
-    found = inspect.signature(_policy(name)).parameters.values()
-    return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
-
-
-def depends_on_time(choice: PolicyChoice) -> bool:
-    """Tell whether the seconds that steps take may change a policy's routes.
-
-    >>> depends_on_time("random"), depends_on_time("source"), depends_on_time({"name": "source", "costs": "unit"})
-    (False, True, False)
-    """
-    if not isinstance(choice, str | Mapping):
-        return True
-    given = {"name": choice} if isinstance(choice, str) else choice
-    known = {**policy_parameters(str(given["name"])), **given}
-    # A policy with a budget thinks for so long, and others may be among the arms of one that has some.
-    return known.get("costs", "unit") != "unit" or bool(known.get("budget_ms") or known.get("arms"))
-
-
-def policy_names() -> list[str]:
-    """List the policies that come with this project."""
-    return list(POLICIES)
-
-
-def policy_name(choice: PolicyChoice) -> str:
-    """Write a choice of policy and parameters as one text."""
-    if isinstance(choice, str | Mapping):
-        return json.dumps({"name": choice} if isinstance(choice, str) else dict(choice), sort_keys=True, default=str)
-    return getattr(choice, "__qualname__", type(choice).__name__)
-
-
-def _policy(name: str) -> Callable[..., Policy]:
-    """Find one of our policies, or of another package's.
-
-    A registered name counts only if none of ours has it.
-    """
-    if name in POLICIES:
-        return POLICIES[name]
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if name not in points:
-        raise unknown_name("policy", name, [*POLICIES, *points], where="policy")
-    try:
-        build: Callable[..., Policy] = points[name].load()
-    except Exception as error:
-        raise QueryError(
-            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: '
-            f"{describe_error(error)}"
-        ) from error
-    return build
-
-
 def _filter(
     asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
 ) -> Operator:
-    predicate = asked.bind(binding.types)
-    judge = Judge(asked.name, predicate, faults, on_error=asked.on_error, skips_nulls=asked.nulls == SKIP)
+    judge = asked.make_judge(binding.types, faults)
     columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
     times = {
         stream.name: (stream.time, stores[stream.name].column(stream.time))

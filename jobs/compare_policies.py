@@ -49,6 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="OUT", action="append", default=[], help="where to write the rows: .parquet, .csv or .json"
     )
     parser.add_argument("--json", metavar="OUT", action="append", dest="out", help="the same as --out")
+    parser.add_argument(
+        "--patterns", metavar="OUT", help="where to write the regret of indexes after a change, pattern by pattern"
+    )
     parser.add_argument("--resume", metavar="FILE", help="keep runs there, and go on from those that are there")
     parser.add_argument("--runner", choices=RUNNERS, default="local", help="where to run them")
     parser.add_argument("--cells", type=int, help="of Spark's, how many share the work")
@@ -72,7 +75,7 @@ def run(asked: argparse.Namespace) -> int:
 
     It writes the files that are asked for, and prints the verdict.
     """
-    for path in asked.out:  # found now, and not after an hour
+    for path in (*asked.out, *filter(None, [asked.patterns])):  # found now, and not after an hour
         export.check_target(path)
     if asked.report:
         export.check_target(asked.report, export.PAGES)
@@ -86,6 +89,8 @@ def run(asked: argparse.Namespace) -> int:
         return STOPPED
     for path in asked.out:
         comparison.save(path)
+    if asked.patterns:
+        export.save(comparison.patterns, asked.patterns)
     if asked.report:
         comparison.report(asked.report)
     _print(comparison, is_job=is_job)

@@ -108,14 +108,16 @@ class Cached:
         if not len(tuples) or self._scope.is_faulty(tuples.lineage.spans):
             return self._refuse(tuples)
         view = self._find_view(tuples.lineage.spans)
+        before = view.cache.gauge.seconds
         view.cache.keep_up(self._caches.now)
+        upkeep = view.cache.gauge.seconds - before
         asked = self._ask(view, tuples.first(MOST_TUPLES))
         proposed, taken = self._propose(view.cache, asked)
         proposed = self._check(view, asked.tuples, proposed)
         evaluated = len(proposed.at)
         proposed = self._judge(view, asked.tuples, proposed)
         self._caches.fit()
-        return self._write(asked, proposed, taken, evaluated)
+        return self._write(asked, proposed, taken, evaluated)._replace(upkeep=upkeep)
 
     def _refuse(self, tuples: Tuples) -> Outcome:
         """Refuse all tuples: which rows join with them no index can say."""
@@ -152,7 +154,7 @@ class Cached:
         return self._by_key[key]
 
     def _make_cache(self, key: CacheKey) -> Cache:
-        return Cache(self._scope, key, self._stems, self._caches.clock)
+        return Cache(self._scope, key, self._stems, self._caches.taps, self._caches.clock)
 
     def _ask(self, view: View, tuples: Tuples) -> Asked:
         """Look the keys of tuples up."""

@@ -37,8 +37,8 @@ class Rowwise(Protocol):
     def drop(self, count: int) -> None:
         """Forget the oldest rows."""
 
-    def keep(self, ids: RowIds) -> None:
-        """Forget all rows but some."""
+    def keep(self, first: int, ids: RowIds) -> None:
+        """Forget all rows behind the first so many, but some."""
 
 
 class Stored(Rowwise, Held, Protocol):
@@ -59,6 +59,7 @@ class Growing:
         self._buffer: Numbers = np.empty(0, dtype)
         self._start = 0
         self._stop = 0
+        self._is_adopted = False
 
     def __len__(self) -> int:
         return self._stop - self._start
@@ -82,12 +83,13 @@ class Growing:
             # This is Arrow's own memory, which may not be written to; the next append copies it.
             adopted = np.require(values, self._buffer.dtype, ["C", "A"])
             self._buffer, self._start, self._stop = adopted, 0, len(values)
+            self._is_adopted = True
             return
         needed = self._stop + len(values)
         # The dropped rows at the start are not copied along, so an array that only slides does not grow:
         #
         #     buffer  [ gone gone | live live live | room ]     start 2, stop 5
-        if needed > len(self._buffer) or not self._buffer.flags.writeable:
+        if needed > len(self._buffer) or self._is_adopted:
             self._move(len(self) + len(values))
         self._buffer[self._stop : self._stop + len(values)] = values
         self._stop += len(values)
@@ -106,15 +108,23 @@ class Growing:
         buffer = np.empty(live + int(live * GROWTH), self._buffer.dtype)
         buffer[: len(self)] = self.values
         self._buffer, self._start, self._stop = buffer, 0, len(self)
+        self._is_adopted = False
 
     def put(self, ids: RowIds, values: Numbers) -> None:
         """Change the values at some positions."""
         self.values[ids] = values
 
-    def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
-        self._buffer = self.values.take(ids)
-        self._start, self._stop = 0, len(ids)
+    def keep(self, first: int, ids: RowIds) -> None:
+        """Let go of all behind the first so many, but some."""
+        kept = self.values.take(ids)
+        self._stop = self._start + first
+        # What was adopted is somebody else's, even where it could be written to.
+        if first and self._is_adopted:
+            self._move(len(self) + len(kept))
+        # What is empty takes what it is given as its own.
+        if first or len(kept):
+            self.append(kept)
+        self.drop(0)
 
 
 class FixedWidth:
@@ -175,11 +185,11 @@ class FixedWidth:
         if self._valid is not None:
             self._valid.drop(count)
 
-    def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
-        self._values.keep(ids)
+    def keep(self, first: int, ids: RowIds) -> None:
+        """Let go of all behind the first so many, but some."""
+        self._values.keep(first, ids)
         if self._valid is not None:
-            self._valid.keep(ids)
+            self._valid.keep(first, ids)
 
 
 class Chunked:
@@ -209,7 +219,10 @@ class Chunked:
 
     def append(self, array: pa.Array) -> None:
         """Add values at the end."""
-        self._whole = pa.chunked_array([*self._whole.chunks, decode(array)], self._whole.type)
+        self._append(decode(array))
+
+    def _append(self, array: pa.Array) -> None:
+        self._whole = pa.chunked_array([*self._whole.chunks, array], self._whole.type)
         if self._whole.num_chunks > MOST_CHUNKS:
             self._whole = pa.chunked_array([self._whole.combine_chunks()], self._whole.type)
 
@@ -224,9 +237,10 @@ class Chunked:
         """Let go of the oldest."""
         self._whole = self._whole.slice(count)
 
-    def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
-        self._whole = pa.chunked_array([self._take(ids)], self._whole.type)
+    def keep(self, first: int, ids: RowIds) -> None:
+        """Let go of all behind the first so many, but some."""
+        taken, self._whole = self._take(ids), self._whole.slice(0, first)
+        self._append(taken)
 
     def _take(self, ids: RowIds) -> pa.Array:
         taken = self._whole.take(pa.array(ids))

@@ -7,7 +7,7 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,7 +95,8 @@ class Pattern:
     """The access pattern for tuples that span certain inputs.
 
     `terms` are the comparisons by which it searches, as texts, and `keys` the numbers of the target's keys in them.
-    `mask` are those that must be equal, and `then` the one that the `orders` are about. `text` is what reports call it.
+    `mask` are those that must be equal, and `then` the one that the `orders` are about. Tuples with the same rows of
+    the inputs that it `settles` by find the same, but for what their times say. `text` is what reports call it.
     """
 
     equalities: Sequence[JoinPair]
@@ -106,6 +107,7 @@ class Pattern:
     then: int | None
     terms: tuple[str, ...]
     reads: frozenset[str]
+    settles: frozenset[str]
     text: str
 
     @property
@@ -212,6 +214,36 @@ def _pair(
         sides[name] = Side(input=name, key=key, bound=bound, text=expression.text)
     left, right = sides
     return JoinPair(sides=sides, ops={left: comparison.op, right: MIRRORED[comparison.op]})
+
+
+def make_pattern(
+    target: str, spans: frozenset[str], conditions: Conditions, number: Callable[[Key], int], timed: Collection[str]
+) -> Pattern:
+    """Find the access pattern to an input, for tuples that span some others; `timed` are those with event times."""
+    joined = spans | {target}
+    equalities = [e for e in conditions.equalities if target in e.sides and joined.issuperset(e.sides)]
+    orders = [o for o in conditions.orders if target in o.sides and joined.issuperset(o.sides)]
+    # Conditions that this probe completes: all their inputs are there with it, and some were not before.
+    residuals = [r for r in conditions.residuals if target in r.inputs and joined >= r.inputs]
+    # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
+    orders = keep_one_key(orders, target)
+    searched: Sequence[JoinPair] = equalities or orders
+    texts = [e.sides[target].text for e in equalities]
+    texts += [] if equalities else [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
+    keys = [number(one.sides[target].key) for one in searched]
+    asked = set[str]().union(*(e.sides for e in searched), *(r.inputs for r in residuals))
+    return Pattern(
+        equalities=equalities,
+        orders=orders,
+        then=number(orders[0].sides[target].key) if orders else None,
+        residuals=residuals,
+        keys=tuple(keys),
+        mask=sum({1 << key for key in keys}) if equalities else 0,
+        terms=tuple(describe_term(one, target) for one in searched),
+        reads=spans.intersection(asked.union(timed)),
+        settles=spans.intersection(asked),
+        text=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
+    )
 
 
 def describe_term(one: JoinPair, target: str) -> str:

@@ -69,13 +69,13 @@ class FilterOperator:
         else:
             ids, repeated = tuples.ids[self._on], len(tuples.lineage.spans) > 1
             judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
-        passed, faults, skipped = judged
+        passed, faults, skipped, reused = judged
         kept = passed.nonzero()[0]
         # Where all pass they are the same tuples, and a store that knows them as all of its rows gathers nothing.
         left = tuples if len(kept) == len(passed) else tuples.take(kept)
         if faults is not None:
             left = left.with_faults(faults.take(kept))
-        return Outcome(left, passed, evaluated, skipped)
+        return Outcome(left, passed, evaluated, skipped, reused=reused)
 
     def _ask_stored(self, ids: RowIds) -> Judged:
         return self._ask({self._on: ids}, len(ids))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_largest
 from eddy.operators.index import price
-from eddy.operators.index.catalog import Catalog, PartView
+from eddy.operators.index.catalog import Catalog, LinkedView, PartView
 from eddy.operators.index.counts import IndexCounts, Work
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.tuners import Tuners
@@ -73,7 +73,8 @@ class JoinIndexes:
         """End the micro-batch, once the rows that are past have gone."""
         taken = {name: catalog.take_counts() for name, catalog in self._catalogs.items()}
         done = [
-            _Done(name, catalog, catalog.maps, catalog.parts, taken[name]) for name, catalog in self._catalogs.items()
+            _Done(name, catalog, catalog.maps, catalog.parts, catalog.linked, taken[name])
+            for name, catalog in self._catalogs.items()
         ]
         counts = LateCounts(lambda: keep_largest(count for one in done for count in _count_maps(one)))
         tunings = [*self._tell_kernels(), *self._tell_no_room(taken)]
@@ -113,6 +114,7 @@ class _Done(NamedTuple):
     catalog: Catalog
     maps: Sequence[KeyMap]
     parts: Sequence[PartView]
+    linked: Mapping[KeyMap, LinkedView]
     counts: IndexCounts
 
 
@@ -125,17 +127,17 @@ def _count_maps(done: _Done) -> Iterator[IndexCount]:
     # The parts of an input are about as large as each other, but for one that grows.
     rows = sum(part.rows for part in done.parts) // max(len(done.parts), 1)
     for key_map in dict.fromkeys([*done.maps, *(m for part in done.parts for m in part.built), *work]):
-        has = [part for part in done.parts if key_map in part.built]
+        stands = _describe_standing(done, key_map)
         known = work.get(key_map, {})
+        is_linked = key_map is not None and key_map.linked
         again = 0 if key_map is None else done.counts.sorted_rows.get(key_map, 0)
-        looks = [(one.lookups * done.catalog.predict(key_map, pattern, rows), one) for pattern, one in known.items()]
+        upkeep = again * (price.LINKED_ROW if is_linked else price.SORTED_ROW)
+        found = stands.rows if is_linked else rows
+        looks = [(one.lookups * done.catalog.predict(key_map, pattern, found), one) for pattern, one in known.items()]
         yield IndexCount(
             input=done.input,
             map=SCAN if key_map is None else key_map.describe(names),
-            segments=sum(part.segments for part in has),
-            parts=len(has),
-            rows=sum(part.rows for part in has),
-            nbytes=sum(part.nbytes // len(part.built) for part in has),
+            **stands._asdict(),
             patterns=tuple(_write_pattern(pattern, key_map, names) for pattern in known),
             probes=sum(one.probes for one in known.values()),
             lookups=sum(one.lookups for one in known.values()),
@@ -144,9 +146,33 @@ def _count_maps(done: _Done) -> Iterator[IndexCount]:
             matches=sum(one.matches for one in known.values()),
             sorted_rows=again,
             # The maps of old parts may serve patterns that those in force do not: nothing was expected of them.
-            predicted=again * price.SORTED_ROW + sum(_price(one) if math.isinf(say) else say for say, one in looks),
-            observed=again * price.SORTED_ROW + sum(_price(one) for _, one in looks),
+            predicted=upkeep + sum(_price(one) if math.isinf(say) else say for say, one in looks),
+            observed=upkeep + sum(_price(one) for _, one in looks),
+            by_pattern=tuple(one.candidates for one in known.values()),
         )
+
+
+class _Standing(NamedTuple):
+    """How a key map stands: the segments and parts that it serves, their rows, and its bytes."""
+
+    segments: int
+    parts: int
+    rows: int
+    nbytes: int
+
+
+def _describe_standing(done: _Done, key_map: KeyMap | None) -> _Standing:
+    """Say how a key map stands; chains are one for all rows."""
+    found = None if key_map is None else done.linked.get(key_map)
+    if found is not None:
+        return _Standing(found.segments, 1, found.rows, found.nbytes)
+    has = [part for part in done.parts if key_map in part.built]
+    return _Standing(
+        sum(part.segments for part in has),
+        len(has),
+        sum(part.rows for part in has),
+        sum(part.nbytes // len(part.built) for part in has),
+    )
 
 
 def _price(done: Work) -> float:

@@ -166,12 +166,12 @@ class ComputedKey:
             self._faults.drop(count)
             self._forget()
 
-    def keep(self, ids: RowIds) -> None:
-        """Let go of all but some."""
-        self._codes.keep(ids)
-        self._valid.keep(ids)
+    def keep(self, first: int, ids: RowIds) -> None:
+        """Let go of all behind the first so many, but some."""
+        self._codes.keep(first, ids)
+        self._valid.keep(first, ids)
         if self._faults is not None:
-            self._faults.keep(ids)
+            self._faults.keep(first, ids)
             self._forget()
 
     def _forget(self) -> None:

@@ -7,21 +7,34 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term
+from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term, Walk
 from eddy.kernels.choice import choose_kernels
-from eddy.operators.conditions import Conditions, JoinPair, Pattern, describe_term, keep_one_key
+from eddy.operators.conditions import Conditions, JoinPair, Pattern, make_pattern
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
-from eddy.operators.pairs import NO_PAIRS, Pairs, WindowLength, join_pairs, judge_codes, mask_equal, mask_inside, widen
+from eddy.operators.pairs import (
+    NO_PAIRS,
+    Matches,
+    Pairs,
+    Sifted,
+    WindowLength,
+    join_pairs,
+    judge_codes,
+    mask_equal,
+    mask_inside,
+    spell_out,
+    widen,
+)
 from eddy.operators.stem import Stem
 from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
+from eddy.tuples.alike import Alike, Extremes, find_alike, find_extremes
 from eddy.tuples.arrays import Hashes, KeyCodes, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
@@ -55,27 +68,7 @@ class Search(NamedTuple):
     bounds: TimeBounds | None
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
-
-
-class Sifted(NamedTuple):
-    """The rows that agree with the first tuples of a search in all numbers at hand.
-
-    `taken` is how many tuples those are.
-    """
-
-    near: Pairs
-    taken: int
-
-
-class Matches(NamedTuple):
-    """The pairs that the first tuples make.
-
-    `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
-    """
-
-    pairs: Pairs
-    taken: int
-    evaluated: int
+    walk: Walk | None = None
 
 
 class Matching:
@@ -104,13 +97,15 @@ class Matching:
         codes = self._read_codes(self._find_pattern(tuples.lineage.spans).searched, tuples)
         return mix(codes) if codes else np.zeros(len(tuples), np.uint64)
 
-    def search(self, tuples: Tuples) -> Search:
-        """Find the candidates of the first tuples in an index."""
+    def search(self, tuples: Tuples, bounds: TimeBounds | None = None) -> Search:
+        """Find the candidates of the first tuples in an index; with bounds of others, those of these."""
         pattern = self._find_pattern(tuples.lineage.spans)
         # Where a tuple may find more than one run in a part, fewer go at a time.
         asked = self._ask(tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1)))
+        if bounds is not None:
+            asked = asked._replace(bounds=bounds.take(slice(len(asked.tuples))))
         found = self._recall(pattern, asked.tuples) or self._find_ranges(asked)
-        return asked._replace(ranges=found.ranges, served=found.served)
+        return asked._replace(ranges=found.ranges, served=found.served, walk=found.walk)
 
     def _ask(self, tuples: Tuples) -> Search:
         """Say what tuples search by; nothing has been found yet."""
@@ -145,27 +140,62 @@ class Matching:
 
     def match(self, tuples: Tuples) -> Matches:
         """Match the first tuples, up to a bounded number of rows."""
+        tuples = tuples.first(MOST_TUPLES)
+        pattern = self._find_pattern(tuples.lineage.spans)
+        # Where a condition is asked of what is found, tuples that an earlier probe has expanded are matched once for
+        # all that search alike. To compare numbers once more is as cheap as to spell out what was found.
+        is_dear = pattern.residuals and self._has_exact_bounds and not pattern.faulty
+        alike = find_alike(tuples, pattern.settles) if is_dear else None
+        matched = None if alike is None else self._match_alike(tuples, alike)
+        return matched or self._match(tuples, MOST_CANDIDATES)[0]
+
+    def _match_alike(self, tuples: Tuples, alike: Alike) -> Matches | None:
+        """Match one of each lot of tuples that search alike; None where their times tell them apart."""
+        bounds = self._find_bounds(tuples)
+        # As many go at a time as leave room for what their whole lots find.
+        most = max(MOST_CANDIDATES * len(alike.begins) // len(tuples), 1)
+        (pairs, taken, _), seen = self._match(
+            tuples.take(alike.begins), most, None if bounds is None else find_extremes(bounds, alike)
+        )
+        if not taken:
+            return None
+        of, counts = alike.spread(taken), np.bincount(pairs.at, minlength=taken)
+        of = of[: max(int(np.searchsorted(np.cumsum(counts.take(of)), MOST_CANDIDATES, side="right")), 1)]
+        looked_at = np.bincount(join_pairs(seen).at, minlength=taken).take(of).sum()
+        return Matches(spell_out(pairs, counts, of), len(of), int(looked_at))
+
+    def _match(self, tuples: Tuples, most: int, extremes: Extremes | None = None) -> tuple[Matches, Sequence[Pairs]]:
+        """Match the first tuples, each by itself; gives also what agreed with them in all numbers at hand.
+
+        Of tuples that stand for others none is matched that finds something beyond their extremes.
+        """
         # How many candidates there are depends on the layout of indexes, which a restart changes. What is learned must
         # not, nor who goes next: so both go by the rows that agree in all numbers at hand.
-        tuples = tuples.first(MOST_TUPLES)
-        found, taken, evaluated, is_full = [NO_PAIRS], 0, 0, False
-        while taken < len(tuples) and evaluated <= MOST_CANDIDATES and not is_full:
-            search = self.search(tuples.rest(taken) if taken else tuples)
-            sifted = self._sift(search, MOST_CANDIDATES - evaluated, at_least=not taken)
+        found, seen, taken, evaluated, is_full = [NO_PAIRS], [NO_PAIRS], 0, 0, False
+        while taken < len(tuples) and evaluated <= most and not is_full:
+            left = None if extremes is None else extremes.rest(taken)
+            search = self.search(tuples.rest(taken) if taken else tuples, None if left is None else left.widest)
+            sifted = self._sift(search, most - evaluated, at_least=not taken)
+            if left is not None and not left.hold(sifted.near.at, self._stem.ticks.take(sifted.near.rows)):
+                break
             pairs = self._verify(search.pattern, search.tuples, sifted.near)
-            if not search.ranges.ascending:
+            if search.walk is None and not search.ranges.ascending:
                 pairs = pairs.by_row()
             self._stem.catalog.note_matches(search.served, pairs.rows)
             found.append(pairs.shift(taken))
+            seen.append(sifted.near.shift(taken))
             taken, evaluated = taken + sifted.taken, evaluated + len(sifted.near.at)
             is_full = sifted.taken < len(search.tuples)
-        return Matches(join_pairs(found), taken, evaluated)
+        return Matches(join_pairs(found), taken, evaluated), seen
 
     def mask_near(self, search: Search) -> Mask:
         """Mask the tuples with which some row agrees in all numbers at hand."""
-        ranges = search.ranges
+        ranges, passed = search.ranges, np.zeros(len(search.tuples), np.bool_)
+        if search.walk is not None:
+            # One is enough, unless more is asked of it than a kernel asks.
+            self._mark_near(search, passed, newest_only=self._has_exact_bounds)
+            return passed
         counts = ranges.per_probe()
-        passed = np.zeros(len(counts), np.bool_)
         # Nearly always the first candidate is right; only where it is not, the others are looked at.
         some = counts > 0
         first = Ranges(
@@ -176,22 +206,28 @@ class Matching:
         self._mark_near(search._replace(ranges=Ranges(ranges.starts, left, ranges.rows)), passed)
         return passed
 
-    def _mark_near(self, search: Search, passed: Mask) -> None:
+    def _mark_near(self, search: Search, passed: Mask, *, newest_only: bool = False) -> None:
         """Mark the tuples with which a candidate agrees."""
-        for near in self._see_all(search):
+        for near in self._see_all(search, newest_only=newest_only):
             passed[near.at] = True
 
-    def _see_all(self, search: Search) -> Iterator[Pairs]:
+    def _see_all(self, search: Search, *, newest_only: bool = False) -> Iterator[Pairs]:
         """Keep of all candidates those that agree in all numbers at hand, a bounded number in each go."""
         asked, done = self._make_screen(search), 0
         yield NO_PAIRS
         while done < len(search.tuples):
-            near, done = self._see(search, asked, done, MOST_CANDIDATES)
+            near, done = self._see(search, asked, done, MOST_CANDIDATES, newest_only=newest_only)
             yield near
 
-    def _see(self, search: Search, asked: Screen, first: int, most: int) -> tuple[Pairs, int]:
+    def _see(
+        self, search: Search, asked: Screen, first: int, most: int, *, newest_only: bool = False
+    ) -> tuple[Pairs, int]:
         """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
-        found = choose_kernels().kernels.screen(search.ranges, asked, first, most)
+        kernels = choose_kernels().kernels
+        if search.walk is None:
+            found = kernels.screen(search.ranges, asked, first, most)
+        else:
+            found = kernels.walk(search.walk, asked, first, most, newest_only)
         self._stem.catalog.note_candidates(
             search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
         )
@@ -226,38 +262,10 @@ class Matching:
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
         if found is None:
-            found = self._patterns[spans] = self._make_pattern(spans)
+            timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
+            number = self._stem.catalog.number
+            found = self._patterns[spans] = make_pattern(self.target, spans, self._conditions, number, timed)
         return found
-
-    def _make_pattern(self, spans: frozenset[str]) -> Pattern:
-        target = self.target
-        joined = spans | {target}
-        equalities = [e for e in self._conditions.equalities if target in e.sides and joined.issuperset(e.sides)]
-        orders = [o for o in self._conditions.orders if target in o.sides and joined.issuperset(o.sides)]
-        # Conditions that this probe completes: all their inputs are there with it, and some were not before.
-        residuals = [r for r in self._conditions.residuals if target in r.inputs and joined >= r.inputs]
-        # Equalities find far fewer rows than an order does. The orders are residuals too, so none is forgotten.
-        orders = keep_one_key(orders, target)
-        searched: Sequence[JoinPair] = equalities or orders
-        texts = [e.sides[target].text for e in equalities]
-        texts += [] if equalities else [f"{o.sides[target].text} {o.ops[target]}" for o in orders]
-        keys = [self._stem.catalog.number(one.sides[target].key) for one in searched]
-        return Pattern(
-            equalities=equalities,
-            orders=orders,
-            then=self._stem.catalog.number(orders[0].sides[target].key) if orders else None,
-            residuals=residuals,
-            keys=tuple(keys),
-            mask=sum({1 << key for key in keys}) if equalities else 0,
-            terms=tuple(describe_term(one, target) for one in searched),
-            reads=self._find_read(spans, [*(set(e.sides) for e in searched), *(r.inputs for r in residuals)]),
-            text=", ".join(dict.fromkeys(texts)) or " ".join(("scan", *(r.text for r in residuals))),
-        )
-
-    def _find_read(self, spans: frozenset[str], asked: Sequence[Collection[str]]) -> frozenset[str]:
-        """Find the inputs among those spanned whose rows say what is found."""
-        timed = {name for name in spans if self._stem.timed and self._stems[name].timed}
-        return spans.intersection(timed.union(*asked))
 
     def _find_ranges(self, asked: Search) -> Candidates:
         """Find the candidates of every tuple in an index, and say what has served them."""
@@ -278,7 +286,10 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        ranges, served = self._stem.catalog.find(request, bounds, before)
+        linked = None if pattern.faulty else self._stem.catalog.walk(request)
+        if linked is not None:
+            return linked
+        ranges, served, _ = self._stem.catalog.find(request, bounds, before)
         # Null equals nothing: a tuple without a key has no candidates, whatever code stands there.
         if valid:
             ranges.counts[~np.logical_and.reduce(valid)] = 0

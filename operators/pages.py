@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from eddy.tuples.arrays import Integers, Mask, RowIds
+from eddy.tuples.arrays import Integers, RowIds
 from eddy.tuples.arrow import one_batch, read_raw
 from eddy.tuples.packed import Packed, pack_rows
+from eddy.tuples.runs import Kept
 
 PAGE_BYTES = 256 << 10
 """Bytes of rows in a full page: the last one is written again with each state until it is full, in 1 ms, and pages have
@@ -82,18 +83,17 @@ class Pages:
         # Nobody knows whether the last one was full, or could take what comes.
         self._pages[-1:] = [replace(page, full=False) for page in self._pages[-1:]]
 
-    def retain(self, keep: Mask) -> None:
+    def retain(self, kept: Kept) -> None:
         """Follow the rows when only some are kept."""
-        before = np.concatenate(([0], np.cumsum(keep)))
-        moved = (_move(page, keep, before) for page in self._pages)
+        moved = (_move(page, kept) for page in self._pages)
         self._pages = [page for page in moved if page is not None]
 
 
-def _move(page: Page, keep: Mask, before: Integers) -> Page | None:
+def _move(page: Page, kept: Kept) -> Page | None:
     """Give a page its new place; None if rows are gone from it, unless they are the oldest of all."""
-    start, stop = int(before[page.start]), int(before[page.stop])
+    start, stop = kept.place(page.start), kept.place(page.stop)
     gone = (page.stop - page.start) - (stop - start)
-    if start == stop or (gone and (start or not keep[page.start + gone : page.stop].all())):
+    if start == stop or (gone and kept.place(page.start + gone)):
         return None
     return replace(page, start=start, stop=stop, gone=page.gone + gone)
 

@@ -13,7 +13,7 @@ from eddy.operators.keys import Key, compare_values
 from eddy.operators.stem import Stem
 from eddy.predicates.judge import Judged
 from eddy.tuples import Tuples
-from eddy.tuples.arrays import FaultCodes, Mask, RowIds
+from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks, age
 from eddy.tuples.runs import Lots, Ranges
 
@@ -60,6 +60,37 @@ class Pairs(NamedTuple):
             return self
         found = judged.faults[judged.passed]
         return Pairs(self.at, self.rows, found if self.faults is None else np.maximum(self.faults, found))
+
+
+class Sifted(NamedTuple):
+    """The rows that agree with the first tuples of a search in all numbers at hand.
+
+    `taken` is how many tuples those are.
+    """
+
+    near: Pairs
+    taken: int
+
+
+class Matches(NamedTuple):
+    """The pairs that the first tuples make.
+
+    `taken` is how many tuples those are, and `evaluated` how many rows agreed with them in all numbers at hand.
+    """
+
+    pairs: Pairs
+    taken: int
+    evaluated: int
+
+
+def spell_out(pairs: Pairs, counts: Integers, of: RowIds) -> Pairs:
+    """Give for each tuple what its lot has found: `counts` says how much each lot has, `of` which is whose."""
+    lots = Lots()
+    lots.add(None, 0, len(pairs.rows))
+    starts = np.cumsum(counts) - counts
+    at, places = Ranges(starts.take(of)[:, None], counts.take(of)[:, None], lots).expand(0, len(of))
+    faults = None if pairs.faults is None else pairs.faults.take(places)
+    return Pairs(at, pairs.rows.take(places), faults)
 
 
 NO_PAIRS = Pairs(np.empty(0, np.int64), np.empty(0, np.int64), None)

@@ -28,7 +28,7 @@ from eddy.tuples import event_time
 from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed, pack_rows
-from eddy.tuples.runs import Segment
+from eddy.tuples.runs import Kept, Segment
 from eddy.tuples.values import Held
 
 SPARE = 16
@@ -233,7 +233,7 @@ class Stem:
         judged = ask(new)
         self._remember(filter, new, judged)
         known = self._verdicts[filter].values.take(ids)
-        return self._judged_before(filter, known)._replace(skipped=judged.skipped), len(new)
+        return self._judged_before(filter, known)._replace(skipped=judged.skipped, reused=judged.reused), len(new)
 
     def _judged_before(self, filter: str, verdicts: FaultCodes) -> Judged:
         """Give known verdicts.
@@ -261,25 +261,31 @@ class Stem:
         self._alive.put(failed, FALLEN)
 
     def settle(self, watermark: float | None) -> None:
-        """End the micro-batch.
-
-        Dead rows are forgotten, and segments that no on-time row can meet.
-        """
-        keep = np.full(len(self), self._keeps)
-        if self.dead and self._keeps:
-            # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole
-            # moves all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
-            first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh
-            keep[first:] = self.alive[first:]
-        # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
-        for segment in self.segments:
-            if self._is_past(segment, watermark):
-                keep[segment.start : segment.stop] = False
-        if not keep.all():
-            self._retain(keep)
+        """End the micro-batch: dead rows are forgotten, and segments that no on-time row can meet."""
+        kept = self._find_kept(watermark)
+        if kept.gone or kept.has_holes:
+            self._retain(kept)
         self.fresh = len(self)
         self._arrivals = np.empty(0, np.int64)
         self.catalog.rest(self._room())
+
+    def _find_kept(self, watermark: float | None) -> Kept:
+        """Find the rows that stay."""
+        if not self._keeps:
+            return Kept(len(self), len(self))
+        # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole moves
+        # all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
+        first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh if self.dead else len(self)
+        # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
+        past = [segment for segment in self.segments if self._is_past(segment, watermark)]
+        gone = past[-1].stop if past else 0
+        if gone < first and sum(segment.rows for segment in past) == gone:
+            return Kept(gone, first, self.alive[first:].copy())
+        keep = np.ones(len(self), np.bool_)
+        keep[first:] = self.alive[first:]
+        for segment in past:
+            keep[segment.start : segment.stop] = False
+        return Kept.of(keep)
 
     def _room(self) -> int:
         """Give the bytes that the indexes may occupy.
@@ -321,7 +327,7 @@ class Stem:
             alive = np.array(marks.column(ALIVE).to_numpy(zero_copy_only=False), np.bool_)
         if len(alive) != rows.num_rows:
             raise ValueError(f"expected marks of {rows.num_rows} rows, got {len(alive)}")
-        self._pages.retain(alive)
+        self._pages.retain(Kept.of(alive))
         if not alive.all():
             rows, marks = rows.filter(pa.array(alive)), marks.filter(pa.array(alive))
         self._restore(rows, marks)
@@ -351,25 +357,20 @@ class Stem:
             return bool(watermark - segment.newest > self.window.ticks)
         return False
 
-    def _retain(self, keep: Mask) -> None:
-        """Keep only some rows; the oldest go at no cost."""
-        ids = np.flatnonzero(keep)
-        gone = len(keep) - len(ids)
-        # The common case: only the oldest rows go, and arrays just begin later.
-        only_oldest = bool(keep[gone:].all())
+    def _retain(self, kept: Kept) -> None:
+        """Keep only some rows; the oldest go at no cost: arrays just begin later."""
         for held in self._list_rowwise():
-            if only_oldest:
-                held.drop(gone)
-            else:
-                held.keep(ids)
-        if not only_oldest:
+            held.drop(kept.gone)
+            if kept.has_holes:
+                held.keep(kept.first - kept.gone, kept.ids)
+        if kept.has_holes:
             for follow in self.followers:
-                follow(self.gone, keep)
-        self.gone += gone if only_oldest else int(keep.argmax())
-        self.segments.retain(keep)
-        self._pages.retain(keep)
-        self.dead = len(self) - int(np.count_nonzero(self.alive))
-        self.catalog.invalidate()
+                follow(self.gone, kept.mask())
+        self.gone += kept.gone
+        self.segments.retain(kept)
+        self._pages.retain(kept)
+        self.dead = len(self) - int(np.count_nonzero(self.alive)) if self.dead else 0
+        self.catalog.retain(kept)
 
     def _list_rowwise(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []

@@ -29,4 +29,5 @@ class Whole(Cached):
         self.name = whole_name(inputs)
 
     def _make_cache(self, key: CacheKey) -> Cache:
-        return WholeCache(self._scope, key, self._stems, self._caches.clock, self._caches.check_whole)
+        caches = self._caches
+        return WholeCache(self._scope, key, self._stems, caches.taps, caches.clock, caches.check_whole)

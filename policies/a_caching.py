@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from eddy.contracts import (
     Branch,
+    CacheNote,
     Decision,
     Hop,
     Insight,
     Leg,
+    Mask,
     Observation,
     Policy,
     QueryError,
@@ -32,13 +33,21 @@ from eddy.contracts import (
     unknown_name,
 )
 from eddy.errors import check_choice
-from eddy.policies.caching.candidates import Candidate, list_candidates
+from eddy.observe.caching import read_notes, write_notes
+from eddy.policies.caching.candidates import Candidate, keeps_prefix, list_candidates
+from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.policies.caching.states import StreamCaches
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
 from eddy.query.join_graph import is_cached
 
+WHERE = 'policy "a_caching"'
+
 ORDERS = ("a_greedy", "fixed", "source")
+CONSISTENCIES = ("any", "prefix")
+
+TRIAL_PART = 0.25
+"""The share of rows by which a trial begins: a cache that is far dearer than its probes costs so much less."""
 
 FEWEST_WITHOUT = 100
 """Rows that go without caches together: they are a leg of their own, whose calls should not cost more than its rows."""
@@ -52,16 +61,17 @@ class ACaching(Policy):
 
     `order` is the policy that has the routes. At most `m` caches are looked at for a route. What did not pay is tried
     again after `interval` rows of its stream, and a cache must save the share `change` of what probes take. The share
-    `without` of the rows goes without caches. With `force`, which names operators as "cached_b_c", those caches are
-    used and no others.
+    `without` of the rows goes without caches. With `consistency` "prefix" only those caches count whose inputs are
+    joined with each other before anything else, by rows of each of them. With `force`, which names operators as
+    "cached_b_c", those caches are used and no others.
 
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
     >>> ACaching(setting, order="fixed").snapshot()
-    {'caches': {}}
+    {'notes': [], 'caches': {'due': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a config file may say
         self,
         setting: Setting,
         *,
@@ -70,32 +80,26 @@ class ACaching(Policy):
         interval: int = 10_000,
         change: float = 0.2,
         without: float = 0.02,
+        consistency: str = "any",
         force: Sequence[str] = (),
         costs: Costs = "time",
     ) -> None:
-        where = 'policy "a_caching"'
-        check_choice(order, ORDERS, "order", where=where)
-        check_whole(m, "m", where=where)
-        check_whole(interval, "interval", where=where)
-        check_share(change, "change", where=where)
-        check_share(without, "without", where=where)
-        check_costs(costs, where=where)
+        _check_choices({"order": (order, ORDERS), "consistency": (consistency, CONSISTENCIES)})
+        _check_numbers(wholes={"m": m, "interval": interval}, shares={"change": change, "without": without})
+        check_costs(costs, where=WHERE)
         # By name alone a filter might be taken for one of them.
         self._caches = frozenset(name for name in setting.options if is_cached(name))
         check_force(force, setting.options)
         self._order = setting.make(order, {"costs": costs})
         self.features = self._order.features
         self._probes, self._prices = setting.prices.probes, setting.prices
-        self._most, self._without = m, without
-        self._conduct: Mapping[str, Any] = {
-            "interval": interval,
-            "change": change,
-            "costs": costs,
-            "force": force,
-            "probes": self._probes,
-        }
-        self._statistics = Statistics()
-        self._streams: dict[str, StreamCaches] = {}
+        self._most, self._without, self._is_prefix = m, without, consistency == "prefix"
+        self._shared = SharedCaches(
+            interval=interval, change=change, costs=costs, force=force, probes=setting.prices.probes
+        )
+        # Those of the engine, once there is a task.
+        self._statistics: Statistics | None = None
+        self._notes: Sequence[CacheNote] = ()
         self._candidates: dict[tuple[object, tuple[Hop, ...]], Sequence[Candidate]] = {}
         # Rows of the round, and rows that are due to go without caches, by stream.
         self._rows: dict[str, int] = {}
@@ -114,52 +118,68 @@ class ACaching(Policy):
             return legs
         # Profiles see every hop, or what others lose: they go without.
         main = max(plain, key=lambda leg: task.rows if leg.rows is None else len(leg.rows))
-        stream = self._find_stream(origin)
-        stream.follow(main.route, self._list_candidates(task, main.route))
-        route = stream.choose()
-        return legs if route == main.route else [one for leg in legs for one in self._divide(task, leg, main, route)]
+        stream = self._shared.find(origin)
+        stream.follow(main.route, self._choose_candidates(task, main.route))
+        if stream.choose() == main.route:
+            return legs
+        return [one for leg in legs for one in (self._divide(task, leg, stream) if leg is main else [leg])]
 
-    def _find_stream(self, origin: str) -> StreamCaches:
-        if origin not in self._streams:
-            self._streams[origin] = StreamCaches(**self._conduct)
-        return self._streams[origin]
+    def _choose_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
+        """List the caches that may be placed in a route, by the routes of all streams as they are by now."""
+        candidates = self._list_candidates(task, route)
+        if not self._is_prefix:
+            return candidates
+        routes = {name: stream.route for name, stream in self._shared.streams.items()} | {task.lineage.origin: route}
+        return [one for one in candidates if keeps_prefix(one.inputs, routes, self._probes)][: self._most]
 
     def _list_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
         known = task.lineage, route
         if known not in self._candidates:
-            self._candidates[known] = list_candidates(task, route, self._probes, self._most)
+            most = len(self._caches) if self._is_prefix else self._most
+            self._candidates[known] = list_candidates(task, route, self._probes, most)
         return self._candidates[known]
 
-    def _divide(self, task: Task, leg: Leg, main: Leg, route: tuple[Hop, ...]) -> Sequence[Leg]:
-        """Send the rows of the main leg by caches, and a few of them without."""
-        if leg is not main:
-            return [leg]
+    def _divide(self, task: Task, leg: Leg, stream: StreamCaches) -> Sequence[Leg]:
+        """Send the rows of the main leg by caches, a few of them without, and by one that is tried at first a part."""
         rows = np.arange(task.rows) if leg.rows is None else leg.rows
-        origin = task.lineage.origin
-        due = self._due[origin] = self._due.get(origin, 0.0) + self._without * len(rows)
-        if due < FEWEST_WITHOUT or len(rows) < FEWEST_WITHOUT or leg.classes is not None:
-            return [replace(leg, route=route)]
+        tried, used = stream.choose(), stream.choose(trying=False)
+        if leg.classes is not None:
+            return [replace(leg, route=tried)]
+        few = len(rows) < FEWEST_WITHOUT
+        without = _draw(task, len(rows), 0 if few else self._count_without(stream.origin, len(rows)))
+        share = TRIAL_PART if stream.is_sampling and len(rows) * TRIAL_PART >= FEWEST_WITHOUT else 1.0
+        trying = ~without & _draw(task, len(rows), int(len(rows) * share))
+        parts = {leg.route: without, used: np.zeros(len(rows), np.bool_), tried: np.zeros(len(rows), np.bool_)}
+        parts[used] = parts[used] | ~(without | trying)
+        parts[tried] = parts[tried] | trying
+        return [replace(leg, route=route, rows=rows[mask]) for route, mask in parts.items() if mask.any()]
+
+    def _count_without(self, origin: str, rows: int) -> int:
+        """Count the rows that go without caches now: once enough of them are due."""
+        due = self._due[origin] = self._due.get(origin, 0.0) + self._without * rows
+        if due < FEWEST_WITHOUT:
+            return 0
         self._due[origin] = 0.0
-        count = min(int(due), len(rows) // 2)
-        chosen = np.zeros(len(rows), np.bool_)
-        chosen[((np.arange(count) + task.chance().random(count)) * (len(rows) / count)).astype(np.int64)] = True
-        return [replace(leg, route=route, rows=rows[~chosen]), replace(leg, rows=rows[chosen])]
+        return min(int(due), rows // 2)
 
     def observe(self, observation: Observation) -> None:
         """Count what caches take, and tell the order about everything else."""
         if observation.is_profile or observation.hops[0].operator not in self._caches:
+            if observation.keys is not None and observation.origin in self._shared.streams:
+                self._shared.find(observation.origin).note_keys(observation.hops[0], observation.keys)
             if self._order.is_listening:
                 self._order.observe(observation)
             return
         (hop,), (statistic,) = observation.hops, observation.statistics
-        if observation.origin in self._streams and statistic.rows_in:
-            self._streams[observation.origin].observe(hop, statistic.rows_in, statistic.seconds)
+        if observation.origin in self._shared.streams and statistic.rows_in:
+            seconds, upkeep = statistic.seconds, observation.upkeep
+            self._shared.observe(observation.origin, hop, statistic.rows_in, seconds, upkeep)
 
     def learn(self) -> None:
         """Let the order learn, and judge the caches of each stream."""
         self._order.learn()
-        for origin, stream in self._streams.items():
-            stream.learn(self._rows.pop(origin, 0), self._prices, self._statistics)
+        self._shared.learn(self._rows, Known(self._prices, self._statistics or Statistics()))
+        self._rows.clear()
 
     @property
     def is_calm(self) -> bool:
@@ -180,12 +200,20 @@ class ACaching(Policy):
     def insight(self) -> Insight:
         """What the order tells, and for each stream with caches its route and what is known of them."""
         told = self._order.insight
-        own = [self._tell(origin, stream) for origin, stream in sorted(self._streams.items()) if stream.tell()]
+        streams = sorted(self._shared.streams.items())
+        own = [self._tell(origin, stream) for origin, stream in streams if stream.candidates]
         others = [one for one in told.decisions if one.stream not in {decision.stream for decision in own}]
-        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets)
+        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets, caches=self._list_notes())
+
+    def _list_notes(self) -> Sequence[CacheNote]:
+        """Tell what is thought of caches; after a restart what was, until rows come and with them statistics."""
+        if self._statistics is None:
+            return self._notes
+        return self._shared.list_notes(Known(self._prices, self._statistics))
 
     def _tell(self, origin: str, stream: StreamCaches) -> Decision:
-        reason = "; ".join(f"{name} {state}: {why}" for name, state, why in stream.tell())
+        known = ((one.hop.operator, stream.stand(one)) for one in stream.candidates)
+        reason = "; ".join(f"{name} {standing.state}: {standing.why}" for name, standing in known)
         route = tuple(hop.operator for hop in stream.choose())
         ways = (RouteCost(route=route, share=1.0, predicted=np.nan, observed=np.nan),)
         tree = (Branch(level=0, way=0),)
@@ -194,25 +222,47 @@ class ACaching(Policy):
     def snapshot(self) -> State:
         """What the order has to say, and what is known of caches; combinations are found anew."""
         order = {f"{ORDER}{name}": value for name, value in self._order.snapshot().items()}
-        caches = {
-            origin: [self._due.get(origin, 0.0), self._rows.get(origin, 0), stream.snapshot()]
-            for origin, stream in self._streams.items()
+        return {
+            **order,
+            "notes": write_notes(self._list_notes()),
+            "caches": {"due": dict(self._due), "rows": dict(self._rows), **self._shared.snapshot()},
         }
-        return {**order, "caches": caches}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         own = {name.removeprefix(ORDER): value for name, value in state.items() if name.startswith(ORDER)}
         if own:
             self._order.restore(own)
-        for origin, (due, rows, told) in state["caches"].items():
-            self._due[origin], self._rows[origin] = due, rows
-            self._find_stream(origin).restore(told)
+        self._notes = read_notes(state["notes"])
+        self._due, self._rows = dict(state["caches"]["due"]), dict(state["caches"]["rows"])
+        self._shared.restore(state["caches"])
+
+
+def _draw(task: Task, rows: int, count: int) -> Mask:
+    """Draw some of a task's rows, spread over all of them."""
+    chosen = np.zeros(rows, np.bool_)
+    if count >= rows:
+        return ~chosen
+    places = (np.arange(count) + task.chance().random(count)) * (rows / max(count, 1))
+    chosen[places.astype(np.int64)] = True
+    return chosen
+
+
+def _check_choices(choices: Mapping[str, tuple[object, Sequence[str]]]) -> None:
+    for name, (choice, known) in choices.items():
+        check_choice(choice, known, name, where=WHERE)
+
+
+def _check_numbers(*, wholes: Mapping[str, object], shares: Mapping[str, object]) -> None:
+    for name, number in wholes.items():
+        check_whole(number, name, where=WHERE)
+    for name, share in shares.items():
+        check_share(share, name, where=WHERE)
 
 
 def check_force(force: object, options: Sequence[str]) -> None:
     """Check the names of caches that are to be used; those of a join are known once there is one."""
-    where = 'policy "a_caching": force'
+    where = f"{WHERE}: force"
     if isinstance(force, str) or not isinstance(force, Sequence) or not all(isinstance(name, str) for name in force):
         raise QueryError(f'{where}: expected a list of caches as ["cached_b_c"], got {force!r}')
     known = [name for name in options if is_cached(name)]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from eddy.contracts import (
     Branch,
+    CacheNote,
     Decision,
     Hop,
     Insight,
@@ -26,9 +27,10 @@ from eddy.contracts import (
     Task,
     check_whole,
 )
+from eddy.observe.caching import write_notes
 from eddy.policies.caching.tree_costs import TreeCosts
 from eddy.policies.caching.trees import Part, find_best_tree, read_tree
-from eddy.query.join_graph import is_whole, probe_target, whole_name
+from eddy.query.join_graph import is_whole, probe_name, probe_target, whole_name
 
 SEARCH = "search"
 
@@ -45,7 +47,7 @@ class XJoin(Policy):
     >>> from eddy.contracts import Prices
     >>> probes = ("probe_r", "probe_s", "probe_t")
     >>> XJoin(Setting(operators=probes, prices=Prices(probes)), tree="((r s) t)").snapshot()
-    {'tree': '((r s) t)', 'rounds': 0, 'rows': {}, 'told': {}}
+    {'tree': '((r s) t)', 'rounds': 0, 'rows': {}, 'told': {}, 'notes': []}
     """
 
     def __init__(self, setting: Setting, *, tree: str = SEARCH, rounds: int = 10) -> None:
@@ -62,7 +64,7 @@ class XJoin(Policy):
         self._tasks: dict[str, Task] = {}
         self._routes: dict[Lineage, tuple[Hop, ...]] = {}
         # Where rows of each stream go, for reports.
-        self._told: dict[str, tuple[str, ...]] = {}
+        self._told: dict[str, tuple[Hop, ...]] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """One leg, all the way up the tree."""
@@ -74,7 +76,7 @@ class XJoin(Policy):
         if task.lineage not in self._routes:
             self._routes[task.lineage] = self._find_route(task)
             if not task.lineage.done and self._inputs:
-                self._told[task.lineage.origin] = tuple(hop.operator for hop in self._routes[task.lineage])
+                self._told[task.lineage.origin] = self._routes[task.lineage]
         return [Leg(route=self._routes[task.lineage])]
 
     def _draw_route(self, task: Task) -> tuple[Hop, ...]:
@@ -140,10 +142,28 @@ class XJoin(Policy):
     @property
     def insight(self) -> Insight:
         """The tree, and the route of each stream that has come."""
-        return Insight(decisions=[self._tell(origin, route) for origin, route in sorted(self._told.items())])
+        told = sorted(self._told.items())
+        notes = [self._note(origin, hop) for origin, route in told for hop in route if is_whole(hop.operator)]
+        return Insight(decisions=[self._tell(origin, route) for origin, route in told], caches=notes)
 
-    def _tell(self, origin: str, route: tuple[str, ...]) -> Decision:
-        ways = (RouteCost(route=route, share=1.0, predicted=math.nan, observed=math.nan),)
+    def _note(self, origin: str, hop: Hop) -> CacheNote:
+        parts = (part for part in self._tree.climb(origin) if len(part) > 1) if self._tree is not None else ()
+        inputs = next(sorted(part) for part in parts if whole_name(part) == hop.operator)
+        return CacheNote(
+            stream=origin,
+            operator=hop.operator,
+            cache=f"{', '.join(inputs)} (whole)",
+            key=hop.pattern,
+            route=tuple(probe_name(name) for name in inputs),
+            state="used",
+            benefit=0.0,
+            cost=0.0,
+            why="the tree has it",
+        )
+
+    def _tell(self, origin: str, route: Sequence[Hop]) -> Decision:
+        names = tuple(hop.operator for hop in route)
+        ways = (RouteCost(route=names, share=1.0, predicted=math.nan, observed=math.nan),)
         reason = "a tree that was told" if self._is_told else f"the best tree after {self._rounds} rounds"
         tree = (Branch(level=0, way=0),)
         return Decision(stream=origin, number=1, reason=f"{reason}: {self._tree}", seconds=0.0, ways=ways, tree=tree)
@@ -151,11 +171,12 @@ class XJoin(Policy):
     def snapshot(self) -> State:
         """The tree, or how far the search is."""
         tree = None if self._tree is None else str(self._tree)
-        told = {origin: list(route) for origin, route in self._told.items()}
-        return {"tree": tree, "rounds": self._rounds, "rows": dict(self._rows), "told": told}
+        told = {origin: [list(hop) for hop in route] for origin, route in self._told.items()}
+        notes = write_notes(self.insight.caches)
+        return {"tree": tree, "rounds": self._rounds, "rows": dict(self._rows), "told": told, "notes": notes}
 
     def restore(self, state: State) -> None:
         """Go on from a snapshot."""
         self._tree = None if state["tree"] is None else read_tree(state["tree"], self._inputs)
         self._rounds, self._rows = state["rounds"], dict(state["rows"])
-        self._told = {origin: tuple(route) for origin, route in state["told"].items()}
+        self._told = {origin: tuple(Hop(*hop) for hop in route) for origin, route in state["told"].items()}

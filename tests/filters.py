@@ -31,6 +31,17 @@ class SeenTooEarly(SystemExit):
 
 ON_ERROR = st.sampled_from(["fail", "fail", "drop", "keep"])
 
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "as it is": {},
+    "parts": {"batch_size": 3},
+    "parts at once": {"batch_size": 2, "concurrency": 2},
+    "cached": {"cache": "3 values"},
+    "cached parts": {"batch_size": 2, "cache": "100 values"},
+}
+"""Ways to ask a function, none of which changes an answer."""
+
+WAY = st.sampled_from([*["as it is"] * 3, *WAYS])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
@@ -40,6 +51,7 @@ class Filter:
     condition: Condition
     form: str | None
     on_error: str = "fail"
+    way: str = "as it is"
 
     @property
     def sql(self) -> str:
@@ -101,7 +113,13 @@ class Filter:
             rowwise=self.form == "row",
             nulls="skip" if self.form == "skipping" else "show",
             on_error=self.on_error,
+            **self._way(),
         )
+
+    def _way(self) -> Mapping[str, Any]:
+        """How the function is asked; one of rows gets no batches."""
+        is_apart = self.form != "row"
+        return {key: value for key, value in WAYS[self.way].items() if key != "batch_size" or is_apart}
 
 
 def _plain(value: Any) -> Any:
@@ -123,7 +141,7 @@ def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
         a, b = draw(st.permutations(names))[:2]
         condition = ratio(a, b) if faults and draw(st.booleans()) else draw(edges(a, b))
         form = {"series": "array", "skipping": "array"}.get(str(form), form)  # these read other columns as well
-        return Filter(on=(a, b), condition=condition, form=form, on_error=on_error)
+        return Filter(on=(a, b), condition=condition, form=form, on_error=on_error, way=draw(WAY))
     condition = draw(
         st.sampled_from(
             [
@@ -134,7 +152,7 @@ def filters(draw: st.DrawFn, names: Sequence[str], *, faults: bool) -> Filter:
             ]
         )
     )
-    return Filter(on=(name,), condition=condition, form=form, on_error=on_error)
+    return Filter(on=(name,), condition=condition, form=form, on_error=on_error, way=draw(WAY))
 
 
 def _divides(k: int | None, value: int) -> bool | None:
@@ -166,6 +184,7 @@ def _lenient(draw: st.DrawFn, names: Sequence[str]) -> Filter:
         condition=two if both else one,
         form=draw(FORMS),
         on_error=draw(ON_ERROR),
+        way=draw(WAY),
     )
 
 
@@ -193,7 +212,7 @@ def _guard(draw: st.DrawFn, name: str) -> Filter:
             ]
         )
     )
-    return Filter(on=(name,), condition=condition, form=draw(FORMS))
+    return Filter(on=(name,), condition=condition, form=draw(FORMS), way=draw(WAY))
 
 
 @st.composite

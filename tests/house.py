@@ -27,11 +27,11 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = (
     *("version", "errors", "redaction", "tuples", "kernels"),
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
-    *("classes", "observe", "contracts", "predicates", "query"),
+    *("classes", "observe", "contracts", "predicates", "query", "taps"),
     "operators",
     *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
-    *("routing", "engine", "wiring", "local"),
+    *("routing", "engine", "wiring", "clocks", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",

@@ -15,8 +15,6 @@ from eddy.operators.tuning.settings import (
     KINDS,
     MIGRATIONS,
     SCHEDULES,
-    TOLD,
-    USED,
     IndexSettings,
 )
 
@@ -35,6 +33,7 @@ KEYS: dict[str, Sequence[Any]] = {
     "migrate": MIGRATIONS,
     "merge": (True, False),
     "time_order": (True, False),
+    "chains": (True, True, False),
     "training": range(1, 21),
     "cost": (None, *COSTS),
 }
@@ -55,8 +54,8 @@ def choices(names: tuple[str, ...]) -> st.SearchStrategy[IndexSettings]:
 
 
 def _deal(kind: str, names: Sequence[str], chance: random.Random) -> IndexSettings:
-    given = {key: chance.choice(values) for key, values in KEYS.items() if key in USED[kind]}
-    coming = [{name: _probes(name, chance) for name in names} for _ in range(3 if kind == TOLD else 0)]
+    given = {key: chance.choice(values) for key, values in KEYS.items() if key in KINDS[kind].keys}
+    coming = [{name: _probes(name, chance) for name in names} for _ in range(3 if KINDS[kind].is_told else 0)]
     return IndexSettings(kind=kind, coming=coming, **given)
 
 

@@ -220,5 +220,13 @@ FUNCTIONS = [
     ),
     Condition({"function": by_text}, lambda row: row["s"] is not None and "b" in row["s"]),
 ]
+PARTS: list[dict[str, Any]] = [{"batch_size": 1}, {"batch_size": 5}, {"batch_size": 3, "concurrency": 4}]
+CACHES: list[dict[str, Any]] = [{"cache": "1 value"}, {"cache": "7 values"}, {"cache": "10000 values"}]
+FUNCTIONS += [
+    Condition({**one.engine, **way}, one.truth)
+    for number, one in enumerate(FUNCTIONS)
+    for way in (CACHES[number % 3], *([] if "rowwise" in one.engine else [PARTS[number % 3]]))
+]
+"""Each in other ways as well, none of which changes an answer."""
 
 CONDITIONS = TEXTS.map(lambda c: Condition({"where": c[0]}, c[1])) | st.sampled_from(FUNCTIONS)

@@ -165,6 +165,7 @@ def run_comparison(
         name=experiment.name,
         runs=turns.rows,
         traced=turns.traced,
+        patterns=turns.patterns,
         skipped=list(map(str, skipped)),
         settings={**_settings(experiment, place), "machine": where},
         command=command,
@@ -203,6 +204,7 @@ def _policy(contender: Contender) -> dict[str, Any]:
     """
     own: dict[str, Any] = {} if contender.batch_rows is None else {"rows of a micro-batch": contender.batch_rows}
     own |= {} if contender.index is None else {"index": index_text(contender.index)}
+    own |= {} if contender.cache_memory is None else {"cache_memory": contender.cache_memory}
     given = contender.policy
     told = given if isinstance(given, Mapping) else {"name": given if isinstance(given, str) else name_of(given)}
     return {**told, **own, "role": contender.role or "none"}

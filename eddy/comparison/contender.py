@@ -27,7 +27,7 @@ class Contender:
     """A policy with its parameters, its label and its role.
 
     `batch_rows` are those of its micro-batches, where they are not those of all others; `index` says how rows are found
-    there, as `run_local` takes it.
+    there, and `cache_memory` how much caches may keep, as `run_local` takes them.
     """
 
     label: str
@@ -35,6 +35,7 @@ class Contender:
     batch_rows: int | None = None
     policy: PolicyChoice
     index: IndexChoice = None
+    cache_memory: int | None = None
 
     def find_missing(self, workload: Workload) -> str | None:
         """Find why the policy cannot run; None if it can.
@@ -87,6 +88,7 @@ class Contender:
         """Give the settings that its runs depend on."""
         own: dict[str, Any] = {} if self.batch_rows is None else {"batch_rows": self.batch_rows}
         own |= {} if self.index is None else {"index": index_text(self.index)}
+        own |= {} if self.cache_memory is None else {"cache_memory": self.cache_memory}
         code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
         return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
 
@@ -94,13 +96,17 @@ class Contender:
         return self.policy if isinstance(self.policy, Mapping) else {}
 
 
-def make_contender(choice: PolicyChoice, *, label: str, role: str = "", batch_rows: int | None = None) -> Contender:
+def make_contender(
+    choice: PolicyChoice, *, label: str, role: str = "", batch_rows: int | None = None, cache_memory: int | None = None
+) -> Contender:
     """Make a contender of a policy, which may have an `index` among its parameters."""
     from eddy.wiring import read_index  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
 
     policy, index = split_index(choice)
     read_index(index, where=f'policy "{label}": index', may_be_told=True)
-    return Contender(label=label, role=role, batch_rows=batch_rows, policy=policy, index=index)
+    return Contender(
+        label=label, role=role, batch_rows=batch_rows, policy=policy, index=index, cache_memory=cache_memory
+    )
 
 
 def split_index(choice: PolicyChoice) -> tuple[PolicyChoice, IndexChoice]:

@@ -62,7 +62,8 @@ class Trace:
 
     `batches` has the tuples that had come by then, and what the micro-batch took; `operators`, `learning`, `routes` and
     `regret` are those of the report, of each micro-batch, and `indexes` the bytes of all indexes and the candidates
-    that were found by them. Of each stream, `decisions` has the last ones.
+    that were found by them. Of each stream, `decisions` has the last ones. `caches` has the bytes of all caches, and
+    how many look-ups in them were hits.
     """
 
     batches: Columns
@@ -73,6 +74,7 @@ class Trace:
     regret: Columns = field(default_factory=dict)
     decisions: Columns = field(default_factory=dict)
     indexes: Columns = field(default_factory=dict)
+    caches: Columns = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,8 @@ class Record:
     """A run.
 
     `key` says of what, `answer` is the digest of its results, and `routes` that of its routes. `seconds`, `results`,
-    `rows` and `calls` are those of its micro-batches, and `looked` the candidates that indexes gave in them.
+    `rows` and `calls` are those of its micro-batches, and `looked` the candidates that indexes gave in them. Where the
+    workload changes, `by_pattern` is what searches by each access pattern have cost.
     """
 
     key: str
@@ -94,6 +97,7 @@ class Record:
     calls: Sequence[int] = ()
     routes: str = ""
     looked: Sequence[int] = ()
+    by_pattern: Columns = field(default_factory=dict)
 
     def line(self) -> str:
         """As one line of JSON."""
@@ -120,6 +124,7 @@ def trace(report: Report) -> Trace:
         regret=_columns(report.regret()),
         decisions=_columns(report.decisions()[DECIDED].groupby("stream", sort=False).tail(MOST_DECISIONS)),
         indexes=_columns(report.indexes().groupby("batch")[["bytes", "candidates"]].sum().reset_index()),
+        caches=_columns(report.caches().groupby("batch")[["nbytes", "look_ups", "hits"]].sum().reset_index()),
     )
 
 

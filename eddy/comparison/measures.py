@@ -63,8 +63,26 @@ def measure(workload: Workload, results: int, report: Report) -> dict[str, Any]:
     learning = report.learning()
     told = learning_time(workload, learning) | decided_calls(report.decisions())
     told |= settling_point(workload, batches) | adapting(report) | profiled_share(workload, learning)
+    told |= cache_work(report)
     told |= distance_from_best(workload, report) | candidates_a_tuple(workload, report) | index_work(workload, report)
     return counted | dict(workload.facts) | told
+
+
+def cache_work(report: Report) -> dict[str, float]:
+    """The share of look-ups that were hits, the most bytes that caches held, and how many were in use.
+
+    A run in which no cache was asked has none of these.
+    """
+    caches = report.caches()
+    looked = caches["look_ups"].sum()
+    if not looked:
+        return {}
+    used = caches[caches["batch"] == caches["batch"].max()]
+    return {
+        "cache_hits": float(caches["hits"].sum() / looked),
+        "cache_bytes": float(caches.groupby("batch")["nbytes"].sum().max()),
+        "caches_used": int((used["look_ups"] > 0).sum()),
+    }
 
 
 def adapting(report: Report) -> dict[str, float]:

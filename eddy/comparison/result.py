@@ -31,12 +31,14 @@ class Comparison:
     """Policies side by side, with a summary and a verdict.
 
     It has the runs, plots and a report too. `skipped` says who did not apply where, and why; `settings` what it was run
-    with, `command` how to run it again.
+    with, `command` how to run it again. `patterns` has the regret of indexes where a workload changes, a row for each
+    access pattern of each run.
     """
 
     name: str
     runs: Sequence[MeasuredRow]
     traced: Sequence[Traced]
+    patterns: Sequence[MeasuredRow] = ()
     skipped: Sequence[str]
     settings: Mapping[str, Any]
     command: str
@@ -49,6 +51,11 @@ class Comparison:
     def rows(self) -> pa.Table:
         """One row for each run."""
         return export.table(self.runs)
+
+    @cached_property
+    def by_pattern(self) -> pa.Table:
+        """One row for each access pattern of each run, where a workload changes: the regret of its indexes."""
+        return export.table(self.patterns)
 
     def summary(self, *, by_workload: bool = False) -> pd.DataFrame:
         """Give one row for each policy, the quickest first.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -34,9 +35,11 @@ class RunResult:
 
 
 class RunPolicy(Protocol):
-    """Runs a policy, with the rows of a micro-batch, a seed, and a choice of indexes."""
+    """Runs a policy, with the rows of a micro-batch, a seed, a choice of indexes, and the memory of caches."""
 
-    def __call__(self, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, /) -> RunResult:
+    def __call__(
+        self, policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None, /
+    ) -> RunResult:
         """Run once, from beginning to end."""
 
 
@@ -70,11 +73,21 @@ class Local:
     def prepare(self, workload: Workload) -> Iterator[RunPolicy]:
         """There is nothing to make."""
 
-        def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+        def run(
+            policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None
+        ) -> RunResult:
             index = tell_coming(workload, policy, batch_rows, seed, index)
             data = workload.cut(batch_rows)
             started, cpu = time.perf_counter(), time.process_time()
-            done = run_local(workload.query, data, policy=policy, index=index, batch_rows=batch_rows, seed=seed)
+            done = run_local(
+                workload.query,
+                data,
+                policy=policy,
+                index=index,
+                cache_memory=cache_memory,
+                batch_rows=batch_rows,
+                seed=seed,
+            )
             wall_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
             return RunResult(
                 results=done.results, report=done.report, wall_seconds=wall_seconds, cpu_seconds=cpu_seconds
@@ -116,12 +129,17 @@ class OnSpark:
 
         with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
 
-            def run(policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice) -> RunResult:
+            def run(
+                policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None
+            ) -> RunResult:
                 index = tell_coming(workload, policy, batch_rows, seed, index)
+                started = partial(
+                    trial.run, policy, batch_rows=batch_rows, seed=seed, index=index, cache_memory=cache_memory
+                )
                 if not self._warm:
-                    trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
+                    started()
                     self._warm = True
-                results, report, seconds = trial.run(policy, batch_rows=batch_rows, seed=seed, index=index)
+                results, report, seconds = started()
                 return RunResult(results=results, report=report, wall_seconds=seconds)
 
             yield run
@@ -137,7 +155,7 @@ def tell_coming(
     from eddy.wiring import read_index  # noqa: PLC0415  a plug-in that is imported first needs us before the wiring
 
     settings = read_index(index, may_be_told=True)
-    if settings.kind != "told" or settings.coming:
+    if not settings.does.is_told or settings.coming:
         return index
     recorded = run_local(
         workload.query, workload.cut(batch_rows), policy=policy, index="patterns", batch_rows=batch_rows, seed=seed

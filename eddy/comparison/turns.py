@@ -27,6 +27,7 @@ from eddy.comparison.measures import (
     sum_quickest,
     time_over_written,
 )
+from eddy.comparison.pattern_regret import compare_patterns, count_by_pattern, sum_up_patterns
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import CHANGED_AT, Workload
@@ -66,6 +67,7 @@ class Turns:
         self._bar = bar
         self.rows: list[MeasuredRow] = []
         self.traced: list[Traced] = []
+        self.patterns: list[MeasuredRow] = []
 
     def run(self, skipped: Sequence[Skipped], machine: MeasuredRow) -> None:
         """Run what has not been run before."""
@@ -122,6 +124,11 @@ class Turns:
         What was followed over time is added too.
         """
         shares = self._shares(contenders, workload, list(records.values()))
+        for contender, share, found in zip(
+            contenders, shares, self._compare_patterns(contenders, workload, list(records.values())), strict=True
+        ):
+            share.update(sum_up_patterns(found))
+            self.patterns += [self._row(setup, contender, {"seed": seed, **row}) for row in found]
         for contender, share in zip(contenders, shares, strict=True):
             own = records[contender.label]
             quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
@@ -169,6 +176,17 @@ class Turns:
         seconds = [quickest([record.seconds for record in own]).tolist() for own in records]
         return regret_after(start, rows, {"seconds": seconds, "candidates": looked}, roles)
 
+    @staticmethod
+    def _compare_patterns(
+        contenders: Sequence[Contender], workload: Workload, records: Sequence[Sequence[Record]]
+    ) -> list[list[MeasuredRow]]:
+        """Work out the same by access pattern."""
+        start = workload.facts.get(CHANGED_AT)
+        if start is None:
+            return [[] for _ in records]
+        roles = [contender.role for contender in contenders]
+        return compare_patterns(start, records[0][0].rows, [own[0].by_pattern for own in records], roles)
+
     def _row(self, setup: SizedPoint, contender: Contender, figures: MeasuredRow) -> MeasuredRow:
         """Write a run as a flat row."""
         named: MeasuredRow = {"experiment": self._experiment.name, "workload": setup.label, "policy": contender.label}
@@ -194,7 +212,9 @@ class _Turn:
         """Run it."""
         gc.collect()
         batch_rows = self.contender.batch_rows or self.setup.batch_rows
-        done = run(self.contender.choice(workload), batch_rows, self.seed, self.contender.index)
+        done = run(
+            self.contender.choice(workload), batch_rows, self.seed, self.contender.index, self.contender.cache_memory
+        )
         batches = done.report.batches()
         figures = measure(workload, done.results.num_rows, done.report)
         looked = done.report.indexes().set_index("batch")["candidates"]
@@ -210,6 +230,7 @@ class _Turn:
             calls=batches["routing_calls"].tolist(),
             routes=digest_routes(done.report),
             looked=looked.groupby("batch").sum().reindex(batches["batch"], fill_value=0).tolist(),
+            by_pattern=count_by_pattern(done.report) if CHANGED_AT in workload.facts else {},
         )
 
 

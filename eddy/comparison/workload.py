@@ -52,13 +52,15 @@ class Workload:
         """Count the rows of the streams."""
         return sum(self.data[stream.name].num_rows for stream in self.query.streams)
 
-    def cut(self, batch_rows: int) -> Mapping[str, pa.Table | Sequence[pa.Table]]:
+    def cut(self, batch_rows: int) -> Mapping[str, Any]:
         """Give the data as `run_local` takes it: tables, or micro-batches of one time for all streams.
+
+        Of these a stream has so many rows on average over all streams.
 
         >>> from eddy.query import Stream
         >>> rows = {"r": pa.table({"ts": [0, 1, 2, 3]}), "s": pa.table({"ts": [3]})}
         >>> query = Query(streams=[Stream("r", time="ts"), Stream("s", time="ts")], cross=True)
-        >>> cut = Workload(name="two", query=query, data=rows, paced="ts").cut(3)
+        >>> cut = Workload(name="two", query=query, data=rows, paced="ts").cut(2)
         >>> [[part.num_rows for part in parts] for parts in cut.values()]
         [[2, 2], [0, 1]]
         """
@@ -67,7 +69,7 @@ class Workload:
         times = {stream.name: self.data[stream.name][self.paced].to_numpy() for stream in self.query.streams}
         ends = [(of_stream.min(), of_stream.max()) for of_stream in times.values() if len(of_stream)]
         first, last = min(one[0] for one in ends), max(one[1] for one in ends) + 1
-        edges = np.linspace(first, last, -(-self.tuples // batch_rows) + 1)
+        edges = np.linspace(first, last, -(-self.tuples // (batch_rows * len(times))) + 1)
         parts = {}
         for name, of_stream in times.items():
             places = np.searchsorted(of_stream, edges)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
 from eddy.contracts import Policy
+from eddy.engine.machinery import Machinery
 from eddy.errors import EngineError
 from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
 from eddy.observe.insight import Insight, Regret, Trees
 from eddy.observe.regret import count_since
+from eddy.observe.tariff import NO_TARIFF
 from eddy.observe.wire import count_arrived, latest_routes
-from eddy.predicates.faults import Faults
 from eddy.routing.tally import RouteTally, TalliedRoutes
 
 
@@ -34,11 +36,15 @@ class Counting:
     come, and the latest about indexes. `last` is None while a micro-batch is under way.
     """
 
-    def __init__(self, policy: Policy, policy_name: str, names: NameClasses, faults: Faults) -> None:
+    def __init__(
+        self, policy: Policy, policy_name: str, names: NameClasses, made: Machinery, *, by_clock: bool
+    ) -> None:
         self.last: Counters | None = None
         self._policy, self._policy_name = policy, policy_name
         self._names = names
-        self._faults = faults
+        self._faults, self._tariff = made.faults, made.tariff
+        # A policy that does not go by seconds tells of calls, which are in no unit.
+        self._unit = made.tariff if by_clock else NO_TARIFF
         self._trees = Trees(names)
         self._accounts: dict[str, Regret] = {}
         self._taken: dict[str, Any] = {}
@@ -78,6 +84,8 @@ class Counting:
             indexing=settled.seconds + sum(s.seconds for hop, s in routing.operators.items() if hop.pattern),
             tuning=settled.tuning,
             caches=settled.caches,
+            costs=self._tariff.costs,
+            in_seconds=self._tariff.unit is None,
         )
         self._routed |= {stream: self.last for stream, _, _ in self.last.routes}
         self._came = count_arrived(self._came, self.last)
@@ -118,7 +126,7 @@ class Counting:
         """Ask the policy what it has done; of its accounts only what is new."""
         insight = self._policy.insight
         if not insight.regrets:
-            return insight
+            return self._unit.tell(insight)
         new = count_since(insight.regrets, self._accounts)
         self._accounts = {account.stream: account for account in insight.regrets}
-        return Insight(uses=insight.uses, decisions=insight.decisions, regrets=new)
+        return self._unit.tell(replace(insight, regrets=new))

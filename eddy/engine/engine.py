@@ -57,6 +57,7 @@ class Engine:
         *,
         policy_name: str,
         clock: Clock,
+        working: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
         by_clock: bool = True,
@@ -70,7 +71,8 @@ class Engine:
         self._outlet = Emission(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(machinery.operators, policy, policy_name, self._classify, clock, prices)
+        operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
+        self._router = Router(operators, policy, policy_name, self._classify, working, prices, tariff, taps)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy, self._policy_name = policy, policy_name
         self._clock = clock
@@ -78,7 +80,8 @@ class Engine:
         self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
         self._indexes, self._caches = machinery.indexes, machinery.caches
-        self._counting = Counting(policy, policy_name, self._classifier.names, self._faults)
+        self._costs = tariff.seconds
+        self._counting = Counting(policy, policy_name, self._classifier.names, machinery, by_clock=by_clock)
 
     @property
     def schema(self) -> pa.Schema:
@@ -238,6 +241,7 @@ class Engine:
             "least round": self._rounds.least,
             "policy": self._policy_name,
             "after": self._after(),
+            "costs": dict(self._costs),
             "classifier": self._classifier.snapshot(),
             "shapes": {name: array.shape for name, array in arrays.items()},
             "state": {name: value for name, value in state.items() if name not in arrays},
@@ -260,13 +264,15 @@ class Engine:
         for name, store in self._streams.items():
             store.restore(meta["numbers"][name], tables[f"stream {name}"])
         self._router.statistics.restore(meta["statistics"])
-        self._router.prices.restore(meta.get("prices", []))
+        # Where filters cost something else than before, all that was learned of costs was about other ones.
+        is_as_dear = meta.get("costs", {}) == self._costs
+        self._router.prices.restore(meta.get("prices", []) if is_as_dear else [])
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
-        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after():
+        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after() and is_as_dear:
             self._classifier.restore(meta["classifier"])
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple, Protocol
 from eddy.contracts import Operator, Store
 from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
+from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
+from eddy.taps import NO_TAPS, Taps
 
 
 class Indexes(Protocol):
@@ -65,3 +67,5 @@ class Machinery(NamedTuple):
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES
+    tariff: Tariff = NO_TARIFF
+    taps: Taps = NO_TAPS

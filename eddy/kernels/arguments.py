@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from eddy.tuples.arrays import Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
+from eddy.tuples.arrays import Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Tags, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Ranges, Reach
@@ -127,6 +127,36 @@ class Screened(NamedTuple):
     candidates: int
 
 
+class Chain(NamedTuple):
+    """Stored rows in chains by the hash of some keys, the newest first.
+
+    A row's number is its id and `first`; 0 is nobody's. `heads` has the number of the newest row for each of the first
+    bits of a hash, and `links` for each row its tag and, in the last 32 bits, the number of the next older row of these
+    bits. A tag is the first 32 bits of the hash, but for the last one, which is 1 if the row is in a chain at all.
+    A number below `first` is that of a row that has gone, as have all those behind it.
+    """
+
+    heads: Numbers
+    links: Hashes
+    first: int
+
+    @property
+    def shift(self) -> int:
+        """How far the bits by which heads are found stand from the end of a tag."""
+        return 33 - len(self.heads).bit_length()
+
+
+class Walk(NamedTuple):
+    """Tuples that follow chains, by a hash for each.
+
+    Where rows `rise` in time, those behind one that is too old are too old as well.
+    """
+
+    chain: Chain
+    hashes: Hashes
+    rises: bool
+
+
 class HeldPart(NamedTuple):
     """A part of what a cache holds: combinations, with the rows of each input by number.
 
@@ -175,10 +205,19 @@ class Kernels(NamedTuple):
     `look_up` writes down the runs that probes find, and counts for each part those that are not empty. `screen` spells
     out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
     case. `propose` does the same with the combinations of a cache, whose parts are the columns of the runs.
+
+    `link` puts rows from an id on into chains, by their tags, and `unlink` takes all rows from an id on out of them.
+    `walk` does what `screen` does, for chains, and gives the rows of a tuple by id. Its candidates are the rows of a
+    tag that had come before the tuple and are inside the windows. It may be asked for the newest one of a tuple only.
+    `walks` says that it takes as long as there are rows to be found, and not as the longest chain.
     """
 
     name: str
+    walks: bool
     sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
     look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
     screen: Callable[[Ranges, Screen, int, int], Screened]
     propose: Callable[[Ranges, Sieve, int, int], Proposed]
+    link: Callable[[Chain, Tags, int], None]
+    unlink: Callable[[Chain, int], None]
+    walk: Callable[[Walk, Screen, int, int, bool], Screened]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from eddy.errors import EngineError
-from eddy.kernels import loops, plain
+from eddy.kernels import chain_loops, loops, plain
 from eddy.kernels.arguments import (
     NO_BOUNDS,
+    Chain,
     GiveHashes,
     Kernels,
     Lookup,
@@ -19,8 +20,9 @@ from eddy.kernels.arguments import (
     Screened,
     Sieve,
     Term,
+    Walk,
 )
-from eddy.tuples.arrays import Floats, Integers, Mask, Numbers
+from eddy.tuples.arrays import Floats, Integers, Mask, Numbers, Tags
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.runs import Lots, Ranges, find_probes
 
@@ -30,6 +32,9 @@ NONE: Integers = np.empty(0, np.int64)
 ALL: Mask = np.empty(0, np.bool_)
 NO_LOT = np.zeros((1, 5), np.int64)
 NO_TERM = np.zeros((0, 5), np.int64)
+
+FEWEST_FOUND, FOUND_BY_TUPLE = 64, 2
+"""Room for rows that tuples find by chains: two each is what most joins find, and what is not used is never touched."""
 
 
 def sort_codes(codes: Numbers, bits: int) -> tuple[Numbers, Numbers]:
@@ -104,19 +109,14 @@ def _narrow(part: Lookup, within: Narrowing, places: Places, found: int) -> int:
 
 def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
     """Spell out the candidates of tuples from a first one on, and keep those that pass."""
-    before, (earliest, latest), times = asked.before, asked.bounds, asked.times
-    own = [array for term in asked.terms for array in (term.own, term.valid)]
-    ranks, shift = (NONE, 0) if asked.ranked is None or before is None else asked.ranked
-    _check_lengths("screen", asked.stored, *own, times, ranks, asked.alive)
-    others = [array for term in asked.terms for array in (term.wanted, term.known)]
-    _check_lengths("screen", len(ranges.starts), *others, before, earliest, latest)
+    terms, by_tuple, by_row, shift = _describe_screen("screen", asked, asked.stored, len(ranges.starts))
     at, rows, stop, candidates = loops.screen(
         np.ascontiguousarray(ranges.starts),
         np.ascontiguousarray(ranges.counts),
         _describe_lots(ranges.rows),
-        np.array([_describe_term(term) for term in asked.terms], np.int64) if asked.terms else NO_TERM,
-        (_mask_known(asked), *(NONE if one is None else one for one in (before, earliest, latest))),
-        (NONE if times is None else times, ranks, ALL if asked.alive is None else asked.alive),
+        terms,
+        by_tuple,
+        by_row,
         (shift, asked.stored, first, most),
     )
     if candidates == loops.OUTSIDE:
@@ -125,6 +125,22 @@ def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
         # What is handed on holds all the room that the candidates might have taken.
         at, rows = at.copy(), rows.copy()
     return Screened(at, rows, stop, candidates)
+
+
+def _describe_screen(
+    kernel: str, asked: Screen, stored: int, tuples: int
+) -> tuple[Integers, tuple[Numbers, ...], tuple[Numbers, ...], int]:
+    """Give what is asked of candidates: a line for each term, arrays by tuple and by row, and the shift of ranks."""
+    before, (earliest, latest), times = asked.before, asked.bounds, asked.times
+    own = [array for term in asked.terms for array in (term.own, term.valid)]
+    ranks, shift = (NONE, 0) if asked.ranked is None or before is None else asked.ranked
+    _check_lengths(kernel, stored, *own, times, ranks, asked.alive)
+    others = [array for term in asked.terms for array in (term.wanted, term.known)]
+    _check_lengths(kernel, tuples, *others, before, earliest, latest)
+    terms = np.array([_describe_term(term) for term in asked.terms], np.int64) if asked.terms else NO_TERM
+    by_tuple = (_mask_known(asked), *(NONE if one is None else one for one in (before, earliest, latest)))
+    by_row = (NONE if times is None else times, ranks, ALL if asked.alive is None else asked.alive)
+    return terms, by_tuple, by_row, shift
 
 
 def _describe_lots(rows: Lots | Integers) -> Integers:
@@ -140,6 +156,51 @@ def _describe_lot(begin: int, rows: Numbers | None, first: int, count: int) -> t
     if rows is None:
         return begin, first, 0, 0, count
     return begin, first, _find(rows), rows.itemsize, min(count, len(rows))
+
+
+def link(chain: Chain, tags: Tags, begin: int) -> None:
+    """Put rows into chains from an id on, by their tags."""
+    if not chain_loops.link(*chain, tags, begin, _find_shift(chain)):
+        raise _outside("link")
+
+
+def unlink(chain: Chain, begin: int) -> None:
+    """Take rows out of chains from an id on."""
+    if not chain_loops.unlink(chain.heads, chain.links, begin, _find_shift(chain)):
+        raise _outside("unlink")
+
+
+def _find_shift(chain: Chain) -> int:
+    """Find how far the bits of heads are from the end of a tag; as many heads as these bits can name must be there."""
+    shift = chain.shift
+    if len(chain.heads) != 1 << (32 - shift):
+        raise _outside("chain")
+    return shift
+
+
+def walk(walk: Walk, asked: Screen, first: int, most: int, newest_only: bool) -> Screened:
+    """Follow the chains of tuples from a first one on, and keep what passes."""
+    (heads, links, number), hashes, rises = walk
+    terms, by_tuple, by_row, rank_shift = _describe_screen("walk", asked, len(links), len(hashes))
+    fixed = (number, _find_shift(walk.chain), rank_shift, int(rises), int(newest_only))
+    begun, seen, room = first, 0, FEWEST_FOUND + (len(hashes) - first) * FOUND_BY_TUPLE
+    parts = [(NONE, NONE)]
+    # How much tuples find is not known before. Where there is no room for a tuple, it is the first one of the next go.
+    while begun < len(hashes):
+        found = np.empty(room, np.int64), np.empty(room, np.int64)
+        numbers = (*fixed, begun, first, most - seen)
+        kept, stop, looked = chain_loops.walk(heads, links, hashes, terms, by_tuple, by_row, numbers, found)
+        if kept == loops.OUTSIDE:
+            raise _outside("walk")
+        room *= 2
+        if kept != chain_loops.FULL:
+            parts.append((found[0][:kept], found[1][:kept]))
+            seen += looked
+            if stop == begun:
+                break
+            begun = stop
+    at, rows = parts[-1] if len(parts) == 2 else map(np.concatenate, zip(*parts, strict=True))
+    return Screened(at, rows, begun, seen)
 
 
 def _describe_term(term: Term) -> tuple[int, ...]:
@@ -221,4 +282,14 @@ def _outside(kernel: str) -> EngineError:
     )
 
 
-COMPILED = Kernels(name="numba", sort_codes=sort_codes, look_up=look_up, screen=screen, propose=propose)
+COMPILED = Kernels(
+    name="numba",
+    walks=True,
+    sort_codes=sort_codes,
+    look_up=look_up,
+    screen=screen,
+    propose=propose,
+    link=link,
+    unlink=unlink,
+    walk=walk,
+)

@@ -26,15 +26,15 @@ OPS = {"=": 0b010, "<": 0b001, "<=": 0b011, ">": 0b100, ">=": 0b110}
 COLUMN, TABLE = types.int64[::1], types.int64[:, ::1]
 
 
-def _read_only(kind: Any, dimensions: int = 1) -> Any:
+def read_only(kind: Any, dimensions: int = 1) -> Any:
     """Stand for arrays that a loop does not write to, and that may be Arrow's own memory."""
     return types.Array(kind, dimensions, "C", readonly=True)
 
 
-INTEGERS, FLAGS, LINES = _read_only(types.int64), _read_only(types.boolean), _read_only(types.int64, 2)
+INTEGERS, FLAGS, LINES = read_only(types.int64), read_only(types.boolean), read_only(types.int64, 2)
 
 
-def _compiled(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compile_for(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a loop, and keep it on disk where there is a place for that."""
 
     def compile_loop(loop: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ def _compiled(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., An
     return compile_loop
 
 
-@_compiled(types.boolean(types.uint32[::1], types.uint32[::1], types.uint32[::1]))
+@compile_for(types.boolean(types.uint32[::1], types.uint32[::1], types.uint32[::1]))
 def sort_codes(codes: Any, order: Any, begins: Any) -> bool:
     """Write the order of codes, and where each begins."""
     #     codes 2 0 3 0      counted, one place further     [0 2 0 1 1]   added up   [0 2 2 3 4]
@@ -135,11 +135,11 @@ def _narrow(parts: Any, part: int, within: Any, earliest: Any, latest: Any, prob
     return start, stop
 
 
-_EXTENTS, _HASHES = _read_only(types.float64, 2), _read_only(types.uint64, 2)
+_EXTENTS, _HASHES = read_only(types.float64, 2), read_only(types.uint64, 2)
 _BY_PROBE = types.Tuple((INTEGERS,) * 4)
 
 
-@_compiled(types.boolean(LINES, _EXTENTS, _HASHES, _BY_PROBE, types.float64, TABLE, TABLE, COLUMN))
+@compile_for(types.boolean(LINES, _EXTENTS, _HASHES, _BY_PROBE, types.float64, TABLE, TABLE, COLUMN))
 def look_up(  # noqa: C901, PLR0915  one pass
     parts: Any, extents: Any, hashes: Any, by_probe: Any, least_saved: float, starts: Any, counts: Any, found: Any
 ) -> bool:
@@ -209,7 +209,7 @@ def _find_lot(lots: Any, start: int) -> int:
 
 
 @njit(inline="always")
-def _agrees(terms: Any, row: int, probe: int) -> int:
+def agrees(terms: Any, row: int, probe: int) -> int:
     """Tell whether a row's codes compare with those of a tuple as asked."""
     agrees = 1
     for term in range(len(terms)):
@@ -244,11 +244,11 @@ def _expand(starts: Any, counts: Any, lots: Any, known: Any, part: Any, at: Any,
 
 
 _RESULT = types.Tuple((COLUMN, COLUMN, types.int64, types.int64))
-_BY_TUPLE = types.Tuple((FLAGS, INTEGERS, INTEGERS, INTEGERS))
-_BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
+BY_TUPLE = types.Tuple((FLAGS, INTEGERS, INTEGERS, INTEGERS))
+BY_ROW = types.Tuple((INTEGERS, INTEGERS, FLAGS))
 
 
-@_compiled(_RESULT(LINES, LINES, LINES, LINES, _BY_TUPLE, _BY_ROW, types.UniTuple(types.int64, 4)))
+@compile_for(_RESULT(LINES, LINES, LINES, LINES, BY_TUPLE, BY_ROW, types.UniTuple(types.int64, 4)))
 def screen(starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any) -> Any:
     """Spell out the candidates of tuples from a first one on, and keep those that pass.
 
@@ -264,7 +264,7 @@ def screen(starts: Any, counts: Any, lots: Any, terms: Any, by_tuple: Any, by_ro
         probe, row, ahead = at[place], rows[place], rows[min(place + AHEAD, listed - 1)]
         for term in range(len(terms)):
             prefetch(terms[term, OWN], terms[term, OWN_SIZE] * ahead)
-        passes = _agrees(terms, row, probe) & (row < before[probe] if len(before) else 1)
+        passes = agrees(terms, row, probe) & (row < before[probe] if len(before) else 1)
         if len(times):
             prefetch(times.ctypes.data, 8 * ahead)
             passes &= not len(earliest) or times[row] >= earliest[probe]
@@ -287,7 +287,7 @@ _PROPOSED = types.Tuple((COLUMN, COLUMN, TABLE, types.int64, types.int64))
 
 
 # As in `screen` there is no jump: each combination is written down, and the next one over it unless it has passed.
-@_compiled(_PROPOSED(LINES, LINES, LINES, LINES, types.Tuple((INTEGERS, INTEGERS)), types.UniTuple(types.int64, 2)))
+@compile_for(_PROPOSED(LINES, LINES, LINES, LINES, types.Tuple((INTEGERS, INTEGERS)), types.UniTuple(types.int64, 2)))
 def propose(  # noqa: C901  one pass
     starts: Any, counts: Any, parts: Any, inputs: Any, by_tuple: Any, numbers: Any
 ) -> Any:

@@ -7,7 +7,7 @@ rows weigh less. They are plain numbers, so they survive a restart.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import IndexCount, Tuning
@@ -79,6 +79,9 @@ class Counters:
     `indexes` are the key maps of each input, and `tunings` the decisions about them that are new, or that more is known
     of. `indexing` are the seconds in which rows were searched and in which those that are past, and their indexes, were
     let go of; `tuning` those of the decisions. `caches` are those of parts of a join.
+
+    `costs` are what users say that a row costs at each filter. They are times, and accounts are as well, unless they
+    are not `in_seconds`: then both are in a unit of the user's.
     """
 
     batch: int
@@ -103,3 +106,5 @@ class Counters:
     indexing: float = 0.0
     tuning: float = 0.0
     caches: Sequence[CacheCount] = ()
+    costs: Mapping[str, float] = field(default_factory=dict)
+    in_seconds: bool = True

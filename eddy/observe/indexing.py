@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from eddy.errors import clip
@@ -38,7 +39,8 @@ class IndexCount:
     that they have become together. `patterns` are those that it has served, `probes` the tuples that searched by it,
     `lookups` those times the parts that each of them looked into, `ranges` the runs of rows that were found there,
     `candidates` their rows and `matches` those that were verified. `sorted_rows` is the rows put in order for it.
-    `predicted` and `observed` are the price of its work, by what was expected and by what was counted.
+    `predicted` and `observed` are the price of its work, by what was expected and by what was counted. `by_pattern` are
+    the candidates of each of the patterns.
     """
 
     input: str
@@ -56,6 +58,8 @@ class IndexCount:
     sorted_rows: int
     predicted: float
     observed: float
+    # A state of an older version has none.
+    by_pattern: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +126,7 @@ def sum_indexes(came: Collection[Sequence[IndexCount]], known: Iterable[Sequence
 
     `came` are those of the cells that had rows in the micro-batch; of all that are `known` the indexes still stand.
     """
-    no_work: dict[str, Any] = dict.fromkeys(WORK, 0)
+    no_work: dict[str, Any] = {**dict.fromkeys(WORK, 0), "by_pattern": ()}
     no_rows: dict[str, Any] = dict.fromkeys(STANDING, 0)
     idle = [replace(count, **no_work) for part in known for count in part]
     busy = [replace(count, **no_rows) for part in came for count in part]
@@ -174,9 +178,13 @@ def write_indexes(counts: Iterable[IndexCount]) -> list[list[Any]]:
 
 def read_indexes(rows: Iterable[Sequence[Any]]) -> list[IndexCount]:
     """Read what `write_indexes` wrote."""
-    names = [field.name for field in fields(IndexCount)]
-    read = [IndexCount(**dict(zip(names, row, strict=True))) for row in rows]
-    return [replace(count, patterns=tuple(count.patterns)) for count in read]
+    *names, by_pattern = [field.name for field in fields(IndexCount)]
+    found = []
+    for row in rows:
+        known = [*names, by_pattern] if len(row) > len(names) else names
+        count = IndexCount(**dict(zip(known, row, strict=True)))
+        found.append(replace(count, patterns=tuple(count.patterns), by_pattern=tuple(count.by_pattern)))
+    return found
 
 
 def write_tunings(tunings: Iterable[Tuning]) -> list[list[Any]]:
@@ -196,7 +204,11 @@ def _read_tuning(row: Sequence[Any]) -> Tuning:
 
 def _add(same: Sequence[IndexCount]) -> IndexCount:
     sums: dict[str, Any] = {name: sum(getattr(one, name) for one in same) for name in (*STANDING, *WORK)}
-    return replace(same[0], **sums, patterns=tuple(dict.fromkeys(text for one in same for text in one.patterns)))
+    found: dict[str, int] = {}
+    for one in same:
+        for text, candidates in zip_longest(one.patterns, one.by_pattern[: len(one.patterns)], fillvalue=0):
+            found[str(text)] = found.get(str(text), 0) + int(candidates)
+    return replace(same[0], **sums, patterns=tuple(found), by_pattern=tuple(found.values()))
 
 
 def total_indexes(batches: Iterable[Sequence[IndexCount]]) -> list[IndexCount]:

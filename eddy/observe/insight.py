@@ -7,7 +7,7 @@ rows weigh less. They are plain numbers, so they survive a restart.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from eddy.classes.divider import NameClasses
@@ -109,14 +109,53 @@ class Regret(NamedTuple):
     control: float
     learning: float
 
+    def divide(self, unit: float) -> Regret:
+        """Write it in another unit than seconds."""
+        stream, state, arm, *costs = self
+        return Regret(stream, state, arm, *(cost / unit for cost in costs))
+
+
+class CacheNote(NamedTuple):
+    """What a policy thinks of a cache in the route of a stream.
+
+    `cache` and `key` are as `CacheCount` has them. It stands in for the hops of `route`, and `state` says whether it
+    does. In a round it saves the stream `benefit`, and to keep it up takes `cost`, whoever asks it: seconds, or calls.
+    """
+
+    stream: str
+    operator: str
+    cache: str
+    key: str
+    route: tuple[str, ...]
+    state: str
+    benefit: float
+    cost: float
+    why: str
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Insight:
-    """A policy's uses of operators, its last decisions, and the accounts of the last micro-batch."""
+    """A policy's uses of operators, its last decisions, the accounts of the last micro-batch, and its caches."""
 
     uses: Sequence[Use] = ()
     decisions: Sequence[Decision] = ()
     regrets: Sequence[Regret] = ()
+    caches: Sequence[CacheNote] = ()
+
+    def divide(self, unit: float) -> Insight:
+        """Write costs in another unit than seconds, of which one is so many."""
+        decisions = [
+            replace(
+                d,
+                ways=tuple(
+                    replace(way, predicted=way.predicted / unit, observed=way.observed / unit) for way in d.ways
+                ),
+            )
+            for d in self.decisions
+        ]
+        caches = [note._replace(benefit=note.benefit / unit, cost=note.cost / unit) for note in self.caches]
+        regrets = [regret.divide(unit) for regret in self.regrets]
+        return replace(self, decisions=decisions, regrets=regrets, caches=caches)
 
 
 NO_INSIGHT = Insight()

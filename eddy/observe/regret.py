@@ -112,13 +112,13 @@ def tell_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = wr
     )
 
 
-def list_accounts(accounts: Sequence[Regret]) -> Iterator[str]:
+def list_accounts(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> Iterator[str]:
     """Write a line for each stream, below titles.
 
     `adapting` is what samples, duels, control and learning took; `regret` is what everything took over the written
     order.
     """
-    yield from align_columns([TITLES, *map(account_cells, accounts)], "<<<>>>>>")
+    yield from align_columns([TITLES, *(account_cells(account, write) for account in accounts)], "<<<>>>>>")
 
 
 def account_cells(account: Regret, write: Callable[[float], str] = write_seconds) -> list[str]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
-from eddy.observe.caching import CacheCount
+from eddy.observe.caching import CacheCount, judge_cache
 from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
 from eddy.observe.regret import sum_over_batches, tell_adapting
-from eddy.observe.statistics import total
+from eddy.observe.statistics import Statistic, total
+from eddy.observe.tariff import choose_writer
 from eddy.tuples.pandas_frames import make_frame
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 MOST_ROUTE_ROWS = 1_000
 """Rows of a stream in `Report.routes`, besides one for the rest: forty classes, and twenty-five routes of each."""
 
-COUNTS = ["rows_in", "evaluated", "skipped", "rows_out", "seconds"]
+COUNTS = ["rows_in", "evaluated", "skipped", "reused", "rows_out", "seconds"]
 
 BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "batch": lambda c: c.batch,
@@ -47,6 +49,8 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "indexing_seconds": lambda c: c.indexing,
     "tuning_seconds": lambda c: c.tuning,
     "cache_bytes": lambda c: sum(cache.nbytes for cache in c.caches),
+    "cache_look_ups": lambda c: sum(cache.look_ups for cache in c.caches),
+    "cache_hits": lambda c: sum(cache.hits for cache in c.caches),
 }
 """The columns of `Report.batches`."""
 
@@ -65,8 +69,13 @@ class Report:
         shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]
         if not shown["pattern"].any():
             shown = shown.drop(columns="pattern")
-        adapting = tell_adapting(sum_over_batches(self.counters))
+        adapting = tell_adapting(sum_over_batches(self.counters), self.write_cost)
         return f"{heading(repr(self))}{heading(adapting) if adapting else ''}{table(shown)}"
+
+    @property
+    def write_cost(self) -> Callable[[float], str]:
+        """How costs are written: as times, unless filters have costs in a unit of the user's."""
+        return choose_writer(all(c.in_seconds for c in self.counters))
 
     def batches(self) -> pd.DataFrame:
         """One row for each micro-batch.
@@ -77,7 +86,8 @@ class Report:
         equality, and malformed in their source; `errors` are those of predicates. `restore_seconds` to `state_bytes`
         are what Spark's state costs: seconds to restore it, to send the results, and to save it, and its bytes.
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
-        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is caches'.
+        those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is
+        what caches hold at the end, and of `cache_look_ups` in them so many as there are `cache_hits` found their key.
         """
         return make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
 
@@ -95,21 +105,27 @@ class Report:
 
         With `by_batch`, one for each of them in each micro-batch. `evaluated` are the rows that a filter had not judged
         before, or that agree with tuples in keys, windows and order; `skipped` are those of them with a null
-        that a filter with `nulls="skip"` has not asked its function about; `rate` is outputs per input, `microseconds`
-        the cost of one input.
+        that a filter with `nulls="skip"` has not asked its function about, `reused` those whose answer its `cache` had;
+        `rate` is outputs per input, `microseconds` the time of one input. Where filters have costs `cost` is that of
+        all rows that a function was asked about, in the user's unit or in seconds, and NaN for other operators.
         """
         rows = [
-            [c.batch, hop.operator, hop.pattern, s.rows_in, s.evaluated, s.skipped, s.rows_out, s.seconds]
+            [*(c.batch, hop.operator, hop.pattern), *_count_operator(s, c.costs.get(hop.operator, math.nan))]
             for c in self.counters
             for hop, s in c.operators.items()
         ]
-        frame = make_frame(rows, ["batch", "operator", "pattern", *COUNTS])
+        frame = make_frame(rows, ["batch", "operator", "pattern", *COUNTS, "cost"])
         if not by_batch:
             from eddy.observe.wide_frame import Operators  # noqa: PLC0415  pandas is imported with it
 
-            frame = Operators(frame.groupby(["operator", "pattern"], sort=False)[COUNTS].sum().reset_index())
+            frame = Operators(
+                frame.groupby(["operator", "pattern"], sort=False)[[*COUNTS, "cost"]].sum(min_count=1).reset_index()
+            )
         frame["rate"] = frame["rows_out"] / frame["rows_in"]
         frame["microseconds"] = frame["seconds"] / frame["rows_in"] * 1e6
+        costs = frame.pop("cost")
+        if any(c.costs for c in self.counters):
+            frame["cost"] = costs
         return frame
 
     def routes(self, *, by_batch: bool = False) -> pd.DataFrame:
@@ -199,11 +215,12 @@ class Report:
     def regret(self) -> pd.DataFrame:
         """One row for each stream in each micro-batch: what adapting has cost it, and what it has saved.
 
-        All but `batch`, `stream`, `state` and `arm` are seconds. `spent` is everything; `written` is what the order
-        that was written would have taken, give or take `error`, one standard error; `saved` is what operators took less
-        than in that order. `sampling`, `duels`, `control` and `learning` came on top: spent is written - saved + these
-        four. `state` says what the policy was doing at the end, and `arm` by whom rows were routed; in Spark, of all
-        cells, the commonest first. Policies that keep no account have no rows.
+        All but `batch`, `stream`, `state` and `arm` are seconds, or in the unit of filters' costs. `spent` is
+        everything; `written` is what the order that was written would have taken, give or take `error`, one standard
+        error; `saved` is what operators took less than in that order. `sampling`, `duels`, `control` and `learning`
+        came on top: spent is written - saved + these four. `state` says what the policy was doing at the end, and `arm`
+        by whom rows were routed; in Spark, of all cells, the commonest first. Policies that keep no account have no
+        rows.
         """
         rows = [{"batch": c.batch, **regret._asdict()} for c in self.counters for regret in c.insight.regrets]
         return make_frame(rows, ["batch", *Regret._fields])
@@ -220,7 +237,7 @@ class Report:
         rows = [{"batch": c.batch, **asdict(count)} for c in self.counters for count in c.indexes]
         frame = make_frame(rows, ["batch", *(f.name for f in fields(IndexCount))])
         frame["patterns"] = ["; ".join(texts) for texts in frame["patterns"]]
-        return frame.rename(columns={"nbytes": "bytes"})
+        return frame.drop(columns="by_pattern").rename(columns={"nbytes": "bytes"})
 
     def tuning(self) -> pd.DataFrame:
         """One row for each decision about the key maps of an input.
@@ -244,10 +261,19 @@ class Report:
         `cache` are the inputs that it has combinations of, and `key` the columns by which they are looked up. Of its
         `look_ups` as many as there are `hits` found a key that was held; `filled` were found anew, and `refused` had
         too many candidates. It was kept up with `fresh` rows in `seconds`. `keys`, `combinations` and `nbytes` are what
-        it holds at the end. What a policy thinks of it, and why, is in `decisions()`.
+        it holds at the end. `state` says for each stream that may ask it whether it does, and `why`. In a round it
+        saves all of them `benefit`, and to keep it up takes `cost`: seconds, or calls where a policy counts these.
         """
-        rows = [{"batch": c.batch, **asdict(cache)} for c in self.counters for cache in c.caches]
-        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount))])
+        rows = [
+            {"batch": c.batch, **asdict(cache), **judge_cache(cache, c.insight.caches)}
+            for c in self.counters
+            for cache in c.caches
+        ]
+        return make_frame(rows, ["batch", *(f.name for f in fields(CacheCount)), "state", "benefit", "cost", "why"])
+
+
+def _count_operator(step: Statistic, cost: float) -> list[float]:
+    return [*(step.rows_in, step.evaluated, step.skipped, step.reused, step.rows_out, step.seconds), cost * step.asked]
 
 
 def _average_costs(ways: Sequence[RouteCost]) -> Mapping[str, float]:

@@ -35,10 +35,11 @@ def fading(rows: N, half_life: int) -> N:
 class Statistic(NamedTuple):
     """The rows and seconds of an operator's calls.
 
-    `evaluated` are the rows that it looked at itself, `skipped` those of them that its function was not asked about.
+    `evaluated` are the rows that it looked at itself. Of these its function was not asked about `skipped` ones, because
+    of a null, nor about `reused` ones, whose values it had answered before.
 
     >>> Statistic(10, 10, 4, 0.5) + Statistic(10, 0, 2, 0.25)
-    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75, skipped=0)
+    Statistic(rows_in=20, evaluated=10, rows_out=6, seconds=0.75, skipped=0, reused=0)
     """
 
     rows_in: float = 0
@@ -46,6 +47,7 @@ class Statistic(NamedTuple):
     rows_out: float = 0
     seconds: float = 0.0
     skipped: int = 0
+    reused: int = 0
 
     def __add__(self, other: tuple[Any, ...], /) -> Statistic:
         return Statistic(*map(add, self, other))
@@ -59,6 +61,11 @@ class Statistic(NamedTuple):
     def cost(self) -> float:
         """Seconds per input; 0 while nothing is known."""
         return self.seconds / self.rows_in if self.rows_in else 0.0
+
+    @property
+    def asked(self) -> float:
+        """Rows that a function was asked about."""
+        return self.evaluated - self.skipped - self.reused
 
 
 NOTHING = Statistic()
@@ -78,8 +85,8 @@ class Statistics:
 
         What was known before it fades with the rows that came in.
         """
-        rows, evaluated, out, seconds, _ = self._recent.get(hop, NOTHING)
-        new_rows, new_evaluated, new_out, new_seconds, _ = statistic
+        rows, evaluated, out, seconds, *_ = self._recent.get(hop, NOTHING)
+        new_rows, new_evaluated, new_out, new_seconds, *_ = statistic
         weight = fading(new_rows, HALF_LIFE)
         self._recent[hop] = Statistic(
             rows * weight + new_rows,

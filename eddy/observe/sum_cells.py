@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from eddy.observe.caching import sum_caches
+from eddy.observe.caching import sum_caches, sum_notes
 from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
@@ -52,11 +52,14 @@ class CellSum:
                 uses=_sum_uses(known),
                 decisions=[decision for _, decision in decisions],
                 regrets=sum_over_cells(regret for part in came for regret in part.insight.regrets),
+                caches=sum_notes(part.insight.caches for part in known),
             ),
             faults=_sum_faults(came),
             indexes=sum_indexes([part.indexes for part in came], [part.indexes for part in known]),
             caches=sum_caches([part.caches for part in came], [part.caches for part in known]),
             tunings=_list_tunings(parts, several=len(self._latest) > 1),
+            costs={name: cost for part in came for name, cost in part.costs.items()},
+            in_seconds=all(part.in_seconds for part in came),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -79,10 +82,13 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
             uses=after.insight.uses,
             decisions=list(decisions.values()),
             regrets=sum_over_time(regret for part in both for regret in part.insight.regrets),
+            caches=after.insight.caches,
         ),
         faults=_sum_faults(both),
         indexes=sum_indexes([part.indexes for part in both], [after.indexes]),
         tunings=[*before.tunings, *after.tunings],
+        costs=after.costs,
+        in_seconds=after.in_seconds,
         trees={**before.trees, **after.trees},
     )
 

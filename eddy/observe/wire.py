@@ -8,7 +8,7 @@ from typing import Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe import indexing
-from eddy.observe.caching import read_caches, write_caches
+from eddy.observe.caching import read_caches, read_notes, write_caches, write_notes
 from eddy.observe.counters import BAD, VARIOUS, Counters, FaultCount, StreamCount
 from eddy.observe.insight import Decision, DecisionKey, Insight, Regret, RouteCost, Use
 from eddy.observe.statistics import Statistic
@@ -16,6 +16,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
+    | {"costs", "in_seconds"}
 )
 """The parts of counters that are no plain values themselves."""
 
@@ -46,6 +47,8 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "indexes": indexing.write_indexes(counters.indexes),
         "tunings": indexing.write_tunings(counters.tunings),
         "caches": write_caches(counters.caches),
+        **({"cache_notes": write_notes(counters.insight.caches)} if counters.insight.caches else {}),
+        **({"costs": dict(counters.costs), "in_seconds": counters.in_seconds} if counters.costs else {}),
     }
 
 
@@ -66,12 +69,15 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
             uses=[Use(**dict(zip(uses, row, strict=True))) for row in values.get("insight", ())],
             decisions=decisions,
             regrets=read_regrets(values),
+            caches=read_notes(values.get("cache_notes", ())),
         ),
         trees=_read_trees(values.get("trees", ()), decisions),
         faults=[FaultCount(**row) for row in values.get("faults", ())],
         indexes=indexing.read_indexes(values.get("indexes", ())),
         tunings=indexing.read_tunings(values.get("tunings", ())),
         caches=read_caches(values.get("caches", ())),
+        costs=values.get("costs", {}),
+        in_seconds=values.get("in_seconds", True),
     )
 
 

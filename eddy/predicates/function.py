@@ -53,6 +53,7 @@ class Function:
     where: str
     seconds: float | None = None
     at_once: int | None = None
+    most_rows: int | None = None
 
     @staticmethod
     def of(
@@ -64,11 +65,12 @@ class Function:
         seconds: float | None = None,
         unsaid: str = SERIES,
         at_once: int | None = None,
+        most_rows: int | None = None,
     ) -> Function:
         """Check a function's signature against its columns.
 
-        `unsaid` is the form of columns for parameters without an annotation, `at_once` how many rows may be asked about
-        at the same time.
+        `unsaid` is the form of columns for parameters without an annotation, `at_once` how many calls may be under way
+        at the same time, `most_rows` how many rows a call of a function of columns gets.
         """
         if not callable(function):
             raise QueryError(f"{where}: expected a function, got {write_repr(function)}")
@@ -83,7 +85,8 @@ class Function:
         forms: tuple[str, ...] = ("python",) * len(names)
         if not rowwise:
             forms = forms_of(function, parameters, len(names), where, unsaid=unsaid)
-        return Function(name, function, tuple(map(_parse_column, names)), forms, rowwise, where, seconds, at_once)
+        parsed = tuple(map(_parse_column, names))
+        return Function(name, function, parsed, forms, rowwise, where, seconds, at_once, most_rows)
 
     def qualify(self, resolve: Callable[[Column], Column]) -> Function:
         """Spell out each column's stream."""
@@ -95,52 +98,99 @@ class Function:
         Raises a `RowError` if it has no answer for some of them.
         """
         values = [columns[column] for column in self.columns]
-        # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
-        for one in values:
-            if one.held.has_nulls:
-                groups = group_by_nulls([one.arrow() for one in values], self.forms)
-                return self._call(values, rows) if groups is None else self._call_groups(values, rows, groups)
-        return self._call(values, rows)
+        parts = self._divide(values, rows)
+        return self._call(values, rows) if parts is None else self._call_parts(values, rows, parts)
 
-    def _call_groups(self, values: Sequence[Values], rows: int, groups: Sequence[RowIds]) -> Mask:
-        """Call the function once for each group of rows.
+    def _divide(self, values: Sequence[Values], rows: int) -> Sequence[RowIds] | None:
+        """Divide the rows among calls; None for a single one."""
+        groups = None
+        # A row must look the same in any company, and a null beside it would turn a column of integers into floats.
+        if any(one.held.has_nulls for one in values):
+            groups = group_by_nulls([one.arrow() for one in values], self.forms)
+        most = self.most_rows
+        if most is None:
+            return groups
+        whole = [np.arange(rows)] if groups is None else groups
+        return [group[begun : begun + most] for group in whole for begun in range(0, len(group), most)]
+
+    def _call_parts(self, values: Sequence[Values], rows: int, parts: Sequence[RowIds]) -> Mask:
+        """Call the function once for each part of the rows.
 
         If one call raises, only its rows are asked again.
         """
+        answers: list[Mask | RowError] = []
+        # Made when their turn comes, so that only the arguments of calls under way are held.
+        arguments = map(self._convert, (_take(values, part) for part in parts))
+        with open_calls(self.function, arguments, self.at_once) as calls:
+            longest = max(map(len, parts), default=0)
+            self._call_limited(lambda: self._collect(calls, values, parts, answers), lambda: len(answers), longest)
         passed = np.zeros(rows, np.bool_)
         faulty: list[int] = []
         errors: list[RowError] = []
-        for group in groups:
-            own = [one.at(group) for one in values]
-            try:
-                passed[group] = self._call(own, len(group))
-            except RowError as error:
-                # The other groups have their answers, so only this one is halved.
-                found = ask_again(partial(self._call_part, own), len(group), error)
-                passed[group] = found.passed
-                faulty += group[found.faulty].tolist()
+        for part, answer in zip(parts, answers, strict=True):
+            if isinstance(answer, RowError):
+                # The other parts have their answers, so only this one is halved.
+                found = ask_again(partial(self._call_part, _take(values, part)), len(part), answer)
+                passed[part] = found.passed
+                faulty += part[found.faulty].tolist()
                 errors += found.errors
+            else:
+                passed[part] = answer
         if errors:
             raise RowErrors(passed, np.array(faulty, np.int64), errors)
         return passed
 
+    def _collect(
+        self,
+        calls: Iterator[Any],
+        values: Sequence[Values],
+        parts: Sequence[RowIds],
+        answers: list[Mask | RowError],
+    ) -> None:
+        """Take the answers of all parts as they come: each a mask, or why there is none."""
+        for part in parts:
+            try:
+                result = next(calls)
+            except RowError:
+                # The columns cannot be given to a function, whichever part they are of.
+                raise
+            except Exception as error:
+                answers.append(self._make_error(error, _take(values, part), len(part)))
+                continue
+            try:
+                answers.append(check_mask(result, len(part), self._who))
+            except RowError as error:
+                answers.append(error)
+
+    def _convert(self, values: Sequence[Values]) -> tuple[Any, ...]:
+        """Make the function's arguments of a part of the rows."""
+        try:
+            return tuple([FORMS[form](one) for one, form in zip(values, self.forms, strict=True)])
+        except Exception as error:
+            raise self._make_error(error, values, len(values[0])) from error
+
     def _call_part(self, values: Sequence[Values], part: RowIds) -> Mask:
-        return self._call([one.at(part) for one in values], len(part))
+        return self._call(_take(values, part), len(part))
 
     def _call(self, values: Sequence[Values], rows: int) -> Mask:
         try:
             arguments = [FORMS[form](one) for one, form in zip(values, self.forms, strict=True)]
             if self.rowwise:
                 results, raised = self._call_each(arguments, values, rows)
-            elif self.seconds is None:
-                results, raised = self.function(*arguments), {}
             else:
-                results, raised = self._call_limited(lambda: self.function(*arguments), lambda: 0, rows), {}
+                results, raised = self._call_limited(lambda: self._call_once(arguments), lambda: 0, rows), {}
         except TooSlow:
             raise
         except Exception as error:
             raise self._make_error(error, values, rows) from error
         return self._merge_results(results, raised) if self.rowwise else check_mask(results, rows, self._who)
+
+    def _call_once(self, arguments: Sequence[Any]) -> Any:
+        """Call a function of columns; one that may be called side by side may be asynchronous."""
+        if self.at_once is None:
+            return self.function(*arguments)
+        with open_calls(self.function, [tuple(arguments)], 1) as calls:
+            return next(calls)
 
     def _call_each(
         self, arguments: list[list[Any]], values: Sequence[Values], rows: int
@@ -213,6 +263,10 @@ class Function:
             f"{self._who} raised {describe_error(error)}{place}; it was called with {rows} rows of {shorten(types)}",
             kind=f"{name} at line {own.line} of {PurePath(own.file).name}" if own else name,
         )
+
+
+def _take(values: Sequence[Values], part: RowIds) -> list[Values]:
+    return [one.at(part) for one in values]
 
 
 def _describe_column(column: Column, values: Values) -> str:

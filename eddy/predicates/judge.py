@@ -12,6 +12,7 @@ from eddy.errors import RowError, write_repr
 from eddy.predicates.arguments import mask_complete
 from eddy.predicates.faults import FAIL, PENDING, Faults
 from eddy.predicates.row_errors import RowErrors, ask_again
+from eddy.predicates.value_cache import ValueCache
 from eddy.sql import Column
 from eddy.tuples.arrays import FaultCodes, Mask, RowIds
 from eddy.tuples.values import Values
@@ -25,28 +26,44 @@ class Judged(NamedTuple):
     """The rows that go on, and their faults; None for no faults.
 
     A row with a fault goes on without an answer. `skipped` rows do not pass because the predicate is not asked about
-    rows with a null.
+    rows with a null, and `reused` ones have the answer that their values had before.
     """
 
     passed: Mask
     faults: FaultCodes | None
     skipped: int = 0
+    reused: int = 0
 
 
 class Judge:
-    """A predicate, and the treatment of rows without an answer."""
+    """A predicate, and the treatment of rows without an answer.
+
+    With a cache it is not asked again about values for which it has an answer.
+    """
 
     def __init__(
-        self, name: str, predicate: Predicate, faults: Faults, *, on_error: str, skips_nulls: bool = False
+        self,
+        name: str,
+        predicate: Predicate,
+        faults: Faults,
+        *,
+        on_error: str,
+        skips_nulls: bool = False,
+        cache: ValueCache | None = None,
     ) -> None:
         self._name = name
         self._predicate = predicate
         self._faults = faults
         self._on_error = on_error
         self._skips_nulls = skips_nulls
+        self._cache = cache
 
     def ask(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         """Judge some rows; those with a null may be skipped."""
+        judged = self._judge(columns, rows)
+        return judged if self._cache is None else judged._replace(reused=self._cache.take_reused())
+
+    def _judge(self, columns: Mapping[Column, Values], rows: int) -> Judged:
         if self._skips_nulls and any(values.held.has_nulls for values in columns.values()):
             complete = mask_complete([values.arrow() for values in columns.values()])
             if complete is not None:
@@ -74,16 +91,24 @@ class Judge:
         about each.
         """
         try:
-            return Judged(self._predicate(columns, rows), None)
+            return Judged(self._answer(columns, rows), None)
         except RowErrors as errors:
             passed, faulty, found = errors.passed, errors.faulty, errors.errors
         except RowError as error:
             passed, faulty, found = ask_again(
-                lambda part: self._predicate(_take_rows(columns, part), len(part)), rows, error
+                lambda part: self._answer(_take_rows(columns, part), len(part)), rows, error
             )
         # Rows are shown only if the query allows it, so their texts are made on demand.
         verdicts = self._faults.note(self._name, found, self._on_error, lambda n: _row_text(columns, int(faulty[n])))
         return _apply_verdicts(passed, faulty, verdicts)
+
+    def _answer(self, columns: Mapping[Column, Values], rows: int) -> Mask:
+        """Give the predicate's answers, or those that it gave before; raises what it raises."""
+        if self._cache is None:
+            return self._predicate(columns, rows)
+        return self._cache.ask(
+            columns.values(), rows, lambda part: self._predicate(_take_rows(columns, part), len(part))
+        )
 
 
 def _apply_verdicts(passed: Mask, faulty: RowIds, verdicts: FaultCodes) -> Judged:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eddy.classes.value_names import OTHERS
 from eddy.errors import QueryError, quote
+from eddy.observe.caching import list_pipelines
+from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
 from eddy.observe.indexing import collect_tunings, list_indexes, list_tunings, total_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
-from eddy.observe.text import align_columns, plural
+from eddy.observe.text import align_columns, plural, write_seconds
 from eddy.predicates.function import Function
+from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
 from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
@@ -93,20 +96,20 @@ def explain(what: Any) -> str:
     counted = (plural(len(batches), "micro-batch", "micro-batches"), plural(rows, "row"), plural(results, "result"))
     head = ", ".join([*counted, plural(calls, "routing call")])
     parts = [f"{head} ({calls / rows:.1f} a row)" if rows else head]
-    parts += list_adapting(sum_over_batches(report.counters))
+    parts += list_adapting(sum_over_batches(report.counters), report.write_cost)
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
-    parts += _list_decisions(report)
+    parts += [*_list_pipelines(report.counters), *_list_decisions(report)]
     parts += _list_classifiers(report.learning())
     parts += list_indexes(total_indexes(c.indexes for c in report.counters))
     parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
 
 
-def list_adapting(accounts: Sequence[Regret]) -> Iterator[str]:
+def list_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> Iterator[str]:
     """Write what adapting has cost and saved, in all and for each stream; nothing without accounts."""
     if accounts:
-        yield from ("", tell_adapting(accounts), *list_accounts(accounts))
+        yield from ("", tell_adapting(accounts, write), *list_accounts(accounts, write))
 
 
 def list_classes(routes: pd.DataFrame) -> Iterator[str]:
@@ -242,6 +245,14 @@ def _list_routes(name: str, routes: pd.DataFrame) -> Iterator[list[str]]:
         yield ["", "", f"{len(routes) - TOP_ROUTES} more", _percent(within[TOP_ROUTES:].sum())]
 
 
+def _list_pipelines(counters: Sequence[Counters]) -> Iterator[str]:
+    """Draw the pipelines as they were at the end of a run; nothing where no policy knows of caches."""
+    if counters and counters[-1].insight.caches:
+        last = counters[-1]
+        routes = {decision.stream: decision.ways[0].route for decision in last.insight.decisions if decision.ways}
+        yield from list_pipelines(routes, last.insight.caches, last.caches)
+
+
 def _list_decisions(report: Report) -> Iterator[str]:
     """Write each stream's last decision, and the latest reasons.
 
@@ -300,14 +311,22 @@ def _list_classifiers(learning: pd.DataFrame) -> list[str]:
 
 
 def _list_operators(frame: pd.DataFrame) -> Iterator[str]:
-    rows = [["operator", "searched by", "rows in", "evaluated", "rows out", "rate", "us a row"]]
-    columns = ["operator", "pattern", "rows_in", "evaluated", "rows_out", "rate", "microseconds"]
-    for operator, pattern, *counts, rate, microseconds in frame[columns].itertuples(index=False, name=None):
-        told = [f"{int(count):,}" for count in counts]
-        rows.append([_cut(operator), _cut(pattern), *told, f"{rate:.3f}", f"{microseconds:.2f}"])
-    if frame["pattern"].any():
-        return align_columns(rows, "<<>>>>>")
-    return align_columns([[name, *rest] for name, _, *rest in rows], "<>>>>>")
+    columns: dict[str, tuple[str, str, Sequence[str]]] = {
+        "operator": ("operator", "<", [_cut(name) for name in frame["operator"]]),
+        "pattern": ("searched by", "<", [_cut(pattern) for pattern in frame["pattern"]]),
+        "rows_in": ("rows in", ">", [f"{count:,.0f}" for count in frame["rows_in"]]),
+        "evaluated": ("evaluated", ">", [f"{count:,.0f}" for count in frame["evaluated"]]),
+        "reused": ("reused", ">", [f"{count:,.0f}" for count in frame["reused"]]),
+        "rows_out": ("rows out", ">", [f"{count:,.0f}" for count in frame["rows_out"]]),
+        "rate": ("rate", ">", [f"{rate:.3f}" for rate in frame["rate"]]),
+        "microseconds": ("us a row", ">", [f"{micros:.2f}" for micros in frame["microseconds"]]),
+    }
+    if "cost" in frame:
+        columns["cost"] = ("cost", ">", ["" if math.isnan(cost) else f"{cost:,.4g}" for cost in frame["cost"]])
+    # What no operator has is left out.
+    shown = [column for name, column in columns.items() if name not in ("pattern", "reused") or frame[name].any()]
+    rows = zip(*([title, *texts] for title, _, texts in shown), strict=True)
+    return align_columns(rows, "".join(side for _, side, _ in shown))
 
 
 def _percent(share: float) -> str:
@@ -373,7 +392,7 @@ def _list_filters(query: Query) -> Iterator[str]:
     while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
         f, asked = free[0], free[0].predicate
         what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {what}"
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}: {what}"
         done.append(f.name)
     if not query.filters:
         yield "  none"

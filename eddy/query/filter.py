@@ -5,6 +5,7 @@ It also says what is done with rows for which the predicate has no answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -15,12 +16,14 @@ import pyarrow as pa
 from eddy import sql
 from eddy.errors import QueryError, check_flag, check_whole, quote, unknown_name, write_repr
 from eddy.predicates.concurrent_calls import ASYNC_AT_ONCE, is_async
-from eddy.predicates.faults import FAILS, ON_ERROR
+from eddy.predicates.faults import FAILS, ON_ERROR, Faults
 from eddy.predicates.function import Function
-from eddy.predicates.judge import Predicate, ask_sql
+from eddy.predicates.judge import Judge, Predicate, ask_sql
 from eddy.predicates.setup import SetupFunction, check_setup
 from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
+from eddy.predicates.value_cache import ValueCache
+from eddy.query.cost import check_cost
 from eddy.query.validation import check_name, duration, fill, texts
 from eddy.sql.values.name_case import find_own
 
@@ -29,6 +32,9 @@ MICROSECONDS_PER_SECOND = 1_000_000
 
 MOST_AT_ONCE = 1_024
 """Rows that a function may be asked about at once: each is a thread, or a connection of somebody's service."""
+
+OF_FUNCTIONS = ("columns", "rowwise", "setup", "concurrency", "batch_size", "cache")
+"""Keys that say something of a function."""
 
 SHOW, SKIP = "show", "skip"
 NULLS = (SHOW, SKIP)
@@ -51,13 +57,21 @@ class Filter:
     of the answer, and `eddy.rejected` has them. A call of a function that takes longer than `time_limit` is ended, and
     then the query fails.
 
-    `concurrency` is how many rows a function of plain values is asked about at the same time, for one that waits for
-    something: in threads, or in an event loop if it is asynchronous. Each call of a micro-batch ends with it.
+    `concurrency` is how many calls of a function of plain values may be under way at the same time, for one that waits
+    for something: in threads, or in an event loop if it is asynchronous. Each call of a micro-batch ends with it.
+    `batch_size` is how many rows a call of a function of columns gets at most; then such calls may overlap as well.
+
+    With `cache="10000 values"` a function is not asked again about values of its columns that it has answered; the
+    cache holds at most so many. It is not for functions whose answer depends on anything else.
 
     Filters run in any order, and are asked about rows that others drop. `after` names filters of the query that must
     act first: this one sees a row only as part of a tuple that all of them have let go on. That is for guards of calls
     that are dear, or that must not be made. Errors need none: `x <> 0` guards `y / x > 1` in any order, and in one
     text, `x <> 0 and y / x > 1`, it saves the work of finding the rows.
+
+    `cost` is what a row costs that it is asked about, for users who know better than the clock: a time, such as
+    "20 milliseconds", or a number in any unit, which every function of the query must then have. Policies go by it in
+    place of seconds.
 
     >>> Filter("big", on="a", where="v > 10").on
     ('a',)
@@ -74,12 +88,17 @@ class Filter:
     on_error: str = field(default=FAILS, kw_only=True)
     time_limit: str | None = field(default=None, kw_only=True)
     concurrency: int | None = field(default=None, kw_only=True)
+    batch_size: int | None = field(default=None, kw_only=True)
+    cache: str | None = field(default=None, kw_only=True)
     after: Sequence[str] | None = field(default=None, kw_only=True)
+    cost: float | str | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
+    _cached: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         where = check_name("filter", self.name)
         check_flag(self.rowwise, "rowwise", where=where)
+        check_cost(self.cost, where)
         fill(self, "on", texts(self.on, f"{where}: on"))
         fill(self, "after", None if self.after is None else texts(self.after, f"{where}: after"))
         for key, known, got in (("on_error", ON_ERROR, self.on_error), ("nulls", NULLS, self.nulls)):
@@ -89,6 +108,7 @@ class Filter:
         if (self.where is None) == (self.function is None):
             got = "neither" if self.where is None else "both"
             raise QueryError(f"{where}: expected either where or function, got {got}")
+        fill(self, "_cached", None if self.cache is None else _read_cache(self.cache, f"{where}: cache"))
         fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
         for column in self.predicate.columns:
             if column.stream not in self.on:
@@ -112,10 +132,23 @@ class Filter:
         # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
         return ask_sql(self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on}))
 
+    def make_judge(self, types: Mapping[sql.Column, pa.DataType], faults: Faults) -> Judge:
+        """Give the filter as an engine asks it, with a cache of its own if there is to be one."""
+        return Judge(
+            self.name,
+            self.bind(types),
+            faults,
+            on_error=self.on_error,
+            skips_nulls=self.nulls == SKIP,
+            cache=None if self._cached is None else ValueCache(self._cached),
+        )
+
     def _text(self, where: str) -> sql.Expression:
-        if self.columns is not None or self.rowwise or self.setup is not None or self.concurrency is not None:
+        given = [key for key in OF_FUNCTIONS if getattr(self, key)]
+        if given:
+            go = "go" if len(given) > 1 else "goes"
             raise QueryError(
-                f"{where}: columns, rowwise, setup and concurrency go with function; where names its columns itself"
+                f"{where}: {' and '.join(given)} {go} with function; where is SQL, and names its columns itself"
             )
         if self.nulls != SHOW:
             raise QueryError(f'{where}: nulls goes with function; SQL has nulls of its own, such as "v is not null"')
@@ -128,7 +161,8 @@ class Filter:
     def _function(self, where: str) -> Function:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)
         fill(self, "function", made.function)
-        fill(self, "rowwise", made.rowwise or is_async(made.function))
+        fill(self, "rowwise", made.rowwise or (is_async(made.function) and self.batch_size is None))
+        self._check_batch_size(where)
         self._check_concurrency(where)
         # The field keeps None where the parameters name the columns, so that the filter prints as it was written.
         columns = None if self.columns is None else texts(self.columns, f"{where}: columns")
@@ -144,16 +178,26 @@ class Filter:
             seconds=seconds,
             unsaid=made.unsaid,
             at_once=self.concurrency,
+            most_rows=self.batch_size,
         )
         return checked.qualify(self._resolve)
+
+    def _check_batch_size(self, where: str) -> None:
+        if self.batch_size is not None:
+            check_whole(self.batch_size, "batch_size", where=where)
+            if self.rowwise:
+                raise QueryError(
+                    f"{where}: batch_size goes with a function of columns; one of plain values gets one row a call: "
+                    "leave batch_size or rowwise out"
+                )
 
     def _check_concurrency(self, where: str) -> None:
         if self.concurrency is not None:
             check_whole(self.concurrency, "concurrency", where=where, most=MOST_AT_ONCE)
-            if not self.rowwise:
+            if not self.rowwise and self.batch_size is None:
                 raise QueryError(
-                    f"{where}: concurrency goes with a function of one row, whose calls may overlap; say rowwise=True, "
-                    "or make it async"
+                    f"{where}: concurrency goes with a function whose calls may overlap; say rowwise=True for one of "
+                    "plain values, make it async, or say with batch_size how many rows a call gets"
                 )
         elif is_async(self.function):
             fill(self, "concurrency", ASYNC_AT_ONCE)
@@ -167,6 +211,14 @@ class Filter:
                 f'so write "{self.on[0]}.{column.name}" or the like'
             )
         return sql.Column(self.on[0], column.name)
+
+
+def _read_cache(cache: object, where: str) -> int:
+    """Read how many values a cache holds at most."""
+    read = re.fullmatch(r"\s*([1-9]\d{0,11})\s+values?\s*", cache) if isinstance(cache, str) else None
+    if read is None:
+        raise QueryError(f'{where}: expected the most values that it holds, "10000 values", got {write_repr(cache)}')
+    return int(read[1])
 
 
 def write_after(asked: Filter) -> str:

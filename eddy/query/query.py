@@ -13,6 +13,7 @@ from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import heading, table
 from eddy.predicates.judge import Predicate
+from eddy.query.cost import read_tariff
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
@@ -161,6 +162,7 @@ class Query:
             self._check_input(name, where)
         for name, error in check_after({f.name: f.after or () for f in self.filters}):
             raise QueryError(f'filter "{name}": {error}')
+        read_tariff(self.filters)
 
     def _check_input(self, name: str, where: str) -> None:
         if name not in self.given:

@@ -60,7 +60,7 @@ def predicate(
     """Note beside a function how `eddy.where` is to ask it.
 
     Takes what a `Filter` does besides `on`, `where` and `function`: `columns`, `rowwise`, `setup`, `nulls`, `on_error`,
-    `time_limit`, `concurrency`, `after`. The function itself stays as it is.
+    `time_limit`, `concurrency`, `batch_size`, `cache`, `after`, `cost`. The function itself stays as it is.
 
     >>> @predicate(columns=["body"], on_error="drop", rowwise=True)
     ... def is_short(text):

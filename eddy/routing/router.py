@@ -14,13 +14,15 @@ from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Ou
 from eddy.errors import EngineError
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
+from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
 from eddy.routing.tally import RouteTally
+from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Hop, Lineage, Tuples
-from eddy.tuples.arrays import Hashes, RowIds
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.lineage import Machine
 from eddy.tuples.tuples import merge
 
@@ -78,17 +80,23 @@ class Router:
         classify: Classify,
         clock: Clock,
         prices: Prices,
+        tariff: Tariff = NO_TARIFF,
+        taps: Taps = NO_TAPS,
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
         self.statistics = Statistics()
         self.prices = prices
+        self._tariff = tariff
+        # The seconds of the last step by the clock: the rest of what it took is the router's own.
+        self._timed = 0.0
         self._run = {operator.name: operator.run for operator in operators}
         self._reads = {operator.name: operator.reads for operator in operators}
         self._policy = policy
         self._policy_name = policy_name
         self._classify = classify
         self._clock = clock
+        self._taps = taps
         self._asides = Asides(self.machine, self._find_read, self._step)
         self._exhaustion = Exhaustion(self.machine, self._step)
         self.routing = RouteTally()
@@ -96,6 +104,7 @@ class Router:
     def begin(self) -> None:
         """Begin a micro-batch, which may come in several rounds."""
         self._asides.clear()
+        self._taps.begin()
         self.routing = RouteTally()
 
     def learn(self) -> None:
@@ -107,7 +116,7 @@ class Router:
     def route(self, arrived: Sequence[Tuples], chance: Chance) -> Iterator[Tuples]:
         """Bring tuples to their end; yields those that complete."""
         waiting = Waiting()
-        for tuples in arrived:
+        for tuples in self._taps.start(arrived):
             if not self._waits(tuples, waiting):
                 yield tuples
         # The plans under way, the innermost last. A plan makes its tuples one step at a time. When too many wait, the
@@ -160,7 +169,7 @@ class Router:
             del tuples, part
             yield from following
         elif parts:
-            walks = SideBySide(parts, self.machine.after, self._find_read)
+            walks = SideBySide(parts, self.machine.after, self._find_read, self._taps.note)
             del tuples, part, parts
             yield from self._walk(walks)
         if with_aside:
@@ -193,7 +202,7 @@ class Router:
             outcome, statistic = self._step(hop, step.tuples.rest(taken) if taken else step.tuples)
             acted = taken + len(outcome.counts)
             self.statistics.add(hop, statistic)
-            apart += statistic.seconds
+            apart += self._timed
             if self._asides.trails or self._policy.is_listening:
                 apart += self._learn(step.cut(taken, acted), hop, outcome, statistic)
             counts.append(outcome.counts)
@@ -202,10 +211,15 @@ class Router:
             taken = acted
         is_ahead = walks.is_crowd(taken, sum(map(len, made)))
         walks = walks.split(taken) if is_ahead else walks
-        refused = walks.leave_behind(np.concatenate(left), self.machine.refuse) if left else []
+        refused = walks.leave_behind(np.concatenate(left), self._refuse) if left else []
         ended = [*walks.go_on(join_counts(counts), merge(made)), *refused]
         self.prices.add_own(SHARED, taken, self._clock() - started - apart)
         return ended, walks if is_ahead else None
+
+    def _refuse(self, lineage: Lineage, operator: str) -> Lineage:
+        """Give the lineage of tuples that an option has refused; they go another way than the others."""
+        self._taps.tear(lineage)
+        return self.machine.refuse(lineage, operator)
 
     def _find_read(self, lineage: Lineage, operator: str) -> frozenset[str]:
         """Find the inputs of a tuple that an operator reads."""
@@ -256,11 +270,12 @@ class Router:
             while rows and place < len(route):
                 made, left, step = self._step_alone(route[place], tuples, leg)
                 if left is not None:
-                    yield tuples.take(left).with_lineage(self.machine.refuse(lineages[place], route[place].operator))
+                    yield tuples.take(left).with_lineage(self._refuse(lineages[place], route[place].operator))
                 if step.rows_in < rows:
                     waiting.append((place, tuples.rest(int(step.rows_in))))
                 place, rows = place + 1, int(step.rows_out)
                 tuples = Tuples(lineages[place], made.ids, made.faults)
+                self._taps.note(lineages[place - 1], int(step.rows_in), tuples)
                 del made
             yield tuples
 
@@ -269,7 +284,7 @@ class Router:
         started = self._clock()
         outcome, statistic = self._step(hop, tuples)
         self.statistics.add(hop, statistic)
-        acted, apart = len(outcome.counts), statistic.seconds
+        acted, apart = len(outcome.counts), self._timed
         if self._asides.trails or self._policy.is_listening:
             apart += self._learn(SharedStep(tuples.first(acted), (leg,), (acted,)), hop, outcome, statistic)
         self.prices.add_own(ALONE, acted, self._clock() - started - apart)
@@ -277,6 +292,7 @@ class Router:
 
     def _exhaust(self, tuples: Tuples, leg: Leg) -> Iterator[Tuples]:
         """Run every hop on every tuple, tell the policy, and go on with those that no filter dropped."""
+        self._taps.tear(tuples.lineage)
         found = self._exhaustion.run(tuples, leg)
         started = self._clock()
         for hop, statistic in zip(leg.route, found.statistics, strict=True):
@@ -287,11 +303,16 @@ class Router:
         yield from self._follow(found.passed, Leg(route=found.last), found.last)
 
     def _step(self, hop: Hop, tuples: Tuples) -> tuple[Outcome, Statistic]:
+        """Let an operator act; gives what came out, and what the step is to count for."""
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
-        seconds = self._clock() - started
-        statistic = Statistic(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped)
-        self.routing.add(hop, statistic)
+        self._timed = seconds = self._clock() - started
+        timed = Statistic(
+            *(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped, outcome.reused)
+        )
+        # Reports have the seconds that it took; whoever chooses goes by what users say that it costs.
+        self.routing.add(hop, timed)
+        statistic = self._tariff.charge(hop, timed)
         self.prices.add(hop, statistic)
         return outcome, statistic
 
@@ -300,7 +321,7 @@ class Router:
         started = self._clock()
         if self._asides.trails:
             self._asides.note(step.legs, step.rows, hop, outcome.counts)
-        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, keys=outcome.keys)
+        self._tell(step, (hop,), (outcome.counts,), (made,), is_profile=False, outcome=outcome)
         seconds = self._clock() - started
         self.routing.learning += seconds
         return seconds
@@ -321,7 +342,7 @@ class Router:
         statistics: Sequence[Statistic],
         *,
         is_profile: bool,
-        keys: Callable[[], Hashes] | None = None,
+        outcome: Outcome | None = None,
     ) -> None:
         """Tell the policy, if it listens."""
         if not self._policy.is_listening:
@@ -336,7 +357,8 @@ class Router:
                 statistics=tuple(statistics),
                 buckets=self._classify(step.tuples),
                 is_profile=is_profile,
-                keys=keys,
+                keys=None if outcome is None else outcome.keys,
+                upkeep=0.0 if outcome is None else outcome.upkeep,
             )
         )
 

@@ -21,6 +21,9 @@ Onward = Callable[[Lineage, str], Lineage]
 Reads = Callable[[Lineage, str], frozenset[str]]
 """The inputs of a tuple that an operator reads."""
 
+Hears = Callable[[Lineage, int, Tuples], None]
+"""Hears what a step has made of so many tuples of a lineage."""
+
 MOST_TOGETHER = 1 << 18
 """Tuples that may walk side by side: as many as one step of a probe may make. Those that a step has made beyond that
 go to their end before the others go on."""
@@ -74,8 +77,8 @@ class SideBySide:
     for each class. Tuples that span different inputs go together where the operator reads the same of all of them.
     """
 
-    def __init__(self, parts: Sequence[tuple[Leg, Tuples]], onward: Onward, reads: Reads) -> None:
-        self._onward, self._reads = onward, reads
+    def __init__(self, parts: Sequence[tuple[Leg, Tuples]], onward: Onward, reads: Reads, hears: Hears) -> None:
+        self._onward, self._reads, self._hears = onward, reads, hears
         # Lists have an entry for each leg. One with no tuples left is under way no more; its entry stays, so that legs
         # keep their numbers.
         self._legs = [leg for leg, _ in parts]
@@ -149,6 +152,7 @@ class SideBySide:
                 others = {name: ids.take(at) for name, ids in own.ids.items() if name not in inputs}
                 part = Tuples(lineage, {**others, **part.ids}, part.faults)
             self._tuples[n], self._waiting[n] = part.with_lineage(lineage), last - first
+            self._hears(own.lineage, end - begun, self._tuples[n])
             self._left[n] = self._left[n][1:]
         return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
 

@@ -31,11 +31,12 @@ def attach(  # noqa: PLR0913  what a user may say
     """Answer a query over streaming DataFrames, as one more.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
-    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. `cells` is how many
-    engines share the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`,
-    which are as in `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the
-    eddy does, in compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how
-    many rows each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
+    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
+    nothing takes a batch DataFrame for its stream as well, and then so is the answer. `cells` is how many engines share
+    the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`, which are as in
+    `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in
+    compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how many rows
+    each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
     """

@@ -19,6 +19,7 @@ from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, quote, read_message
 from eddy.query import Query
+from eddy.query.state_need import find_state_need
 from eddy.sql import Column
 from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrow import one_batch
@@ -46,7 +47,9 @@ class Frames:
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
     """Check the frames, and read the tables."""
     streams = {
-        stream.name: _check_stream(stream.name, given[stream.name]) for stream in query.streams if stream.name in given
+        stream.name: _check_stream(stream.name, given[stream.name], find_state_need(query))
+        for stream in query.streams
+        if stream.name in given
     }
     if not streams:
         raise QueryError(f"frames: expected a streaming DataFrame for {quote(s.name for s in query.streams)}, got none")
@@ -84,13 +87,14 @@ def arrow_options(spark: SparkSession) -> dict[str, Any]:
     return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
 
 
-def _check_stream(name: str, frame: object) -> DataFrame:
+def _check_stream(name: str, frame: object, need: str) -> DataFrame:
+    """Check the frame of a stream; a query that needs no state may be over a batch frame."""
     if not isinstance(frame, DataFrame):
         raise QueryError(f'frame "{name}": expected a streaming DataFrame, got {type(frame).__name__}')
-    if not frame.isStreaming:
+    if need and not frame.isStreaming:
         raise QueryError(
-            f'frame "{name}": expected a streaming DataFrame, got a batch one; read it with spark.readStream, or make '
-            f'"{name}" a Table of the query'
+            f'frame "{name}": expected a streaming DataFrame, since {need}, got a batch one; read it with '
+            f'spark.readStream, or make "{name}" a Table of the query'
         )
     return frame
 

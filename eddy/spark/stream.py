@@ -94,19 +94,30 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     frames = read(query, given)
     session.check(frames.spark)
     plan = _plan(query, frames, options)
-    # Who speaks of cells means those of a state store.
-    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
-    if choose_state(query, options.state, kept=bool(of_cells)) == NOT_KEPT:
-        if of_cells:
-            raise QueryError(
-                f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave '
-                'it out, or say state="store"'
-            )
+    if _choose_state(query, frames, options) == NOT_KEPT:
         with workers.suit_workers(frames.spark):
             return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
     with workers.suit_workers(frames.spark):
         return _answers(plan, options)
+
+
+def _choose_state(query: Query, frames: Frames, options: Options) -> str:
+    """Choose where state is kept; who speaks of cells means those of a state store."""
+    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
+    state = choose_state(query, options.state, kept=bool(of_cells))
+    if state == NOT_KEPT and of_cells:
+        raise QueryError(
+            f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
+            'out, or say state="store"'
+        )
+    for stream, frame in frames.streams.items():
+        if state != NOT_KEPT and not frame.isStreaming:
+            raise QueryError(
+                f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
+                "leave state, cells, sizes and heavy out, or read it with spark.readStream"
+            )
+    return state
 
 
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
@@ -132,10 +143,10 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         cache_memory=options.cache_memory,
     )
     passed = make_step(step)
-    note = find_note(passed)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
     answer = passed.select(*(column(own[one]).alias(name) for one, name in plan.binding.outputs))
-    if note is not None:
+    # What was noted of the step is true of what is selected from it.
+    if (note := find_note(passed)) is not None:
         note_frame(answer, note)
     return answer
 

@@ -49,7 +49,13 @@ class SparkTrial:
         self._place.cleanup()
 
     def run(
-        self, policy: PolicyChoice, *, batch_rows: int, seed: int, index: IndexChoice = None
+        self,
+        policy: PolicyChoice,
+        *,
+        batch_rows: int,
+        seed: int,
+        index: IndexChoice = None,
+        cache_memory: int | None = None,
     ) -> tuple[pa.Table, Report, float]:
         """Give the answer, the report, and the seconds of the query.
 
@@ -60,7 +66,14 @@ class SparkTrial:
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:
             frame = attach(
-                self._query, frames, policy=policy, index=index, cells=self._cells, pushdown=False, seed=seed
+                self._query,
+                frames,
+                policy=policy,
+                index=index,
+                cache_memory=cache_memory,
+                cells=self._cells,
+                pushdown=False,
+                seed=seed,
             )
             return self._drain(frame)
         finally:

@@ -14,6 +14,9 @@ Numbers = np.ndarray[Any, Any]
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 
+Tags = np.ndarray[Any, np.dtype[np.uint32]]
+"""The first bits of hashes."""
+
 RowIds = Integers
 """Rows of one STeM; they hold for one micro-batch."""
 

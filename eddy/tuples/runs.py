@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eddy.tuples.arrays import Integers, Numbers, RowIds
+from eddy.tuples.arrays import Integers, Mask, Numbers, RowIds
+
+NONE_BEHIND: Mask = np.empty(0, np.bool_)
 
 
 @dataclass(slots=True)
@@ -34,6 +36,37 @@ class Segment:
     def rows(self) -> int:
         """The number of rows in it."""
         return self.stop - self.start
+
+
+class Kept:
+    """Which rows stay: not the `gone` oldest, all others up to `first`, and some of those behind it."""
+
+    def __init__(self, gone: int, first: int, behind: Mask = NONE_BEHIND) -> None:
+        self.gone = gone
+        self.first = first
+        self.behind = behind
+        self.has_holes = not behind.all()
+        # The rows behind the first ones that stay, by where they are once the oldest have gone.
+        self.ids: RowIds = np.flatnonzero(behind) + (first - gone)
+        # How many rows are kept before each behind the first:   behind [T F T T] -> [0 1 1 2 3]
+        self._before = np.concatenate(([0], np.cumsum(behind)))
+
+    @classmethod
+    def of(cls, keep: Mask) -> Kept:
+        """Describe a mask of the rows that stay."""
+        gone = int(keep.argmax()) if keep.any() else len(keep)
+        first = gone + int(np.append(keep[gone:], False).argmin())
+        return cls(gone, first, keep[first:])
+
+    def mask(self) -> Mask:
+        """Mask the rows that stay."""
+        return np.concatenate([np.zeros(self.gone, np.bool_), np.ones(self.first - self.gone, np.bool_), self.behind])
+
+    def place(self, row: int) -> int:
+        """Count the rows before one that stay, which is its new place if it does."""
+        if row <= self.first:
+            return max(row - self.gone, 0)
+        return self.first - self.gone + int(self._before[row - self.first])
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ class Values:
         self.held, self._ids = held, ids
         self._array: pa.Array | None = None
 
+    def __len__(self) -> int:
+        return len(self._ids)
+
     def arrow(self) -> pa.Array:
         """Give them as an Arrow array."""
         if self._array is None:

@@ -13,6 +13,7 @@ from eddy.jobs.run.checking import Checked, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import Binding, bind
+from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.state_need import KEPT, describe_state
@@ -93,6 +94,10 @@ def text(checked: Checked) -> str:
     parts += _list_index(checked.job)
     state = find_state(checked.job)
     parts += ["", "state", f"  {describe_state(query, state)}"]
+    if checked.job.is_batch:
+        parts.append("  one pass over the rows that are there, and no checkpoint")
+    if checked.job.rejected:
+        parts += ["", "put aside", f"  rows that filters have no answer for, to {checked.job.rejected['format']}"]
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())] if state == KEPT else []
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
@@ -111,7 +116,8 @@ def _filters(checked: Checked) -> Iterator[str]:
     pushed = [f.name for f in _divided(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
-        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}: {f.where or 'a Python function'}; by {who}"
+        told = f"{f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}"
+        yield f"  {told}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:
         yield "  none"
 

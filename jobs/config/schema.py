@@ -65,6 +65,7 @@ LENGTH = ValueKind(
     expected='a duration such as "30 seconds", or a number of 0 or more',
     fits=lambda value: _text(value) or (_number(value) and value >= 0),
 )
+COST = ValueKind(expected='a number of 0 or more, or a time such as "20 milliseconds"', fits=LENGTH.fits)
 TEXTS = ValueKind(expected="a list of texts", fits=lambda value: _list(value, _text), single=False)
 ONE_OR_MORE = ValueKind(
     expected="a text or a list of texts", fits=lambda value: _text(value) or (TEXTS.fits(value) and bool(value))
@@ -132,12 +133,16 @@ class NamedSections:
 
 @dataclass(frozen=True, kw_only=True)
 class Variants:
-    """A section whose key `format` decides on the others."""
+    """A section whose key `format` decides on the others.
+
+    One that is `like` another is described there, and need not be given.
+    """
 
     text: str
     formats: Mapping[str, Section]
     default: str | None = None
     required: bool = False
+    like: str = ""
 
     @property
     def format(self) -> ConfigKey:

@@ -8,6 +8,7 @@
     [index]                      how a join finds its rows
     [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
     [sink]                       where the answer goes
+    [rejected]                   where rows go that filters have no answer for
     [spark]                      settings of Spark
 
 Sources and sinks are in `eddy.jobs.config.connectors`.
@@ -18,6 +19,7 @@ from __future__ import annotations
 from eddy.jobs.config.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
 from eddy.jobs.config.schema import (
     ANYTHING,
+    COST,
     COUNT,
     FLAG,
     INDEX,
@@ -36,6 +38,7 @@ from eddy.jobs.config.schema import (
     ValueKind,
     Variants,
 )
+from eddy.predicates.faults import ON_ERROR
 from eddy.query.state_need import STATES
 from eddy.wiring import INDEX_NAMES, list_index_defaults
 
@@ -135,8 +138,17 @@ FILTER = Section(
         ),
         "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
         "concurrency": ConfigKey(
-            text="how many rows a `rowwise` or asynchronous function is asked about at once, if it waits for something",
+            text="how many calls of a `rowwise` or asynchronous function, or of one with `batch_size`, may overlap, if "
+            "it waits for something",
             kind=COUNT,
+        ),
+        "batch_size": ConfigKey(
+            text="how many rows a call of a function of columns gets at most; with `concurrency`, such calls overlap",
+            kind=COUNT,
+        ),
+        "cache": ConfigKey(
+            text='`"10000 values"`: do not ask the function again about values that it has answered, of which so many '
+            "are held at most; not for one whose answer depends on anything but its columns"
         ),
         "setup": ConfigKey(
             text="a function without parameters, by its import path: called once in every worker before `function`, to "
@@ -150,9 +162,10 @@ FILTER = Section(
         ),
         "on_error": ConfigKey(
             text="a row for which the function raises, or the SQL fails: `fail` fails the query if everything else "
-            "lets the row pass; `drop` and `keep` count it, and go on without it or with it",
+            "lets the row pass; `drop` and `keep` count it, and go on without it or with it; `reject` puts such a row "
+            "aside, for `[rejected]`",
             default="fail",
-            choices=("fail", "drop", "keep"),
+            choices=ON_ERROR,
         ),
         "time_limit": ConfigKey(
             text="how long one call of the function may take, 1 millisecond or more; a longer call fails the job",
@@ -162,6 +175,11 @@ FILTER = Section(
             text="one filter, or a list of them, that must act first: this one sees no row that they drop; a circle is "
             "an error",
             kind=ONE_OR_MORE,
+        ),
+        "cost": ConfigKey(
+            text="what a row costs that it is asked about, where you know better than the clock: a time such as "
+            '`"20 milliseconds"`, or a number in any unit, which every function must then have',
+            kind=COST,
         ),
     },
 )
@@ -245,6 +263,9 @@ INDEXES = Section(
         **_index_key("migrate", "which of the rows that are stored get new indexes too; `none` waits until they leave"),
         **_index_key("merge", "keep neighbouring parts of a window as one index", FLAG),
         **_index_key("time_order", "keep rows of one value in order of time, so that windows bound a search", FLAG),
+        **_index_key(
+            "chains", "let a search by equalities follow chains of rows, the newest first, with compiled kernels", FLAG
+        ),
         **_index_key("training", "with `static`: after how many searches it chooses", COUNT),
         **_index_key(
             "cost",
@@ -290,6 +311,13 @@ JOB = Section(
         "trigger": TRIGGER,
         "checkpoint": CHECKPOINT,
         "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),
+        "rejected": Variants(
+            text='Where rows go that pass everything but a filter with `on_error = "reject"` that has no answer for '
+            "them: the columns of the stream, and `rejected_by` and `rejected_because`. For one stream without state. "
+            "It is a query of its own, which asks the filters once more; its checkpoint is in `rejected` of the job's.",
+            formats=SINKS,
+            like="sink",
+        ),
         "spark": SPARK,
     },
 )

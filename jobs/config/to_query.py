@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
+from eddy.query.cost import check_cost, read_tariff
 from eddy.query.filter import check_after
 from eddy.query.validation import read_length
 from eddy.redaction import KeyPath
 
 TIMED = ("window", "delay", "max_ahead")
 """Keys of a stream that are lengths of event time."""
+
+
+TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "batch_size", "cache")
+"""Keys of a filter that say what its own do."""
 
 
 def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
@@ -30,7 +36,8 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     alone = len(named) == 1
     streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
     tables = [_table(name, mistakes) for name in tabled]
-    filters = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
+    made = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
+    filters = _check_costs([one for one in made if one], mistakes)
     inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
     if not named and not mistakes.has_within(("streams",)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
@@ -42,7 +49,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     fit = len(mistakes.found) == told
     _check_after(read.get("filters", {}), mistakes)
     # One filter is tried at a time, so none can wait for others then.
-    right = _right_parts(read, inputs, [one.pin(None) for one in filters if one], mistakes)
+    right = _right_parts(read, inputs, [one.pin(None) for one in filters], mistakes)
     if not fit:
         return None
     asked = {name: value for name, value in read["query"].items() if value is not None}
@@ -184,7 +191,8 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     function = import_function(named, (*path, "function"), mistakes) if named else None
     before = values.get("setup")
     setup = import_function(before, (*path, "setup"), mistakes) if before else None
-    rest: dict[str, Any] = {key: values.get(key) for key in ("on", "where", "columns", "time_limit", "concurrency")}
+    rest: dict[str, Any] = {key: values.get(key) for key in TAKEN_AS_THEY_ARE}
+    rest["cost"] = _read_cost(values.get("cost"), path, mistakes)
     rest |= {"on_error": values.get("on_error") or "fail", "nulls": values.get("nulls") or "show"}
     rest |= {"rowwise": bool(values.get("rowwise")), "setup": setup}
     if named and function is None:
@@ -203,11 +211,28 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     return None
 
 
+def _read_cost(cost: Any, path: KeyPath, mistakes: Mistakes) -> Any:
+    """Give a cost, or none where it is not right."""
+    with _note_errors((*path, "cost"), mistakes):
+        check_cost(cost, f'filter "{path[-1]}"')
+        return cost
+    return None
+
+
 def _check_after(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Note what filters cannot wait for."""
     after = {name: values.get("after") or () for name, values in read.items()}
     for name, error in check_after({name: (one,) if isinstance(one, str) else one for name, one in after.items()}):
         mistakes.add(("filters", name, "after"), str(error).removeprefix("after: "))
+
+
+def _check_costs(filters: Sequence[Filter], mistakes: Mistakes) -> Sequence[Filter]:
+    """Note costs that cannot be compared, and give the filters without such."""
+    told = len(mistakes.found)
+    first = next((one.name for one in filters if one.cost is not None), "")
+    with _note_errors(("filters", first, "cost"), mistakes):
+        read_tariff(filters)
+    return filters if len(mistakes.found) == told else [replace(one, cost=None) for one in filters]
 
 
 def _anything(*_: object) -> bool:

@@ -152,11 +152,14 @@ def _contender(choice: object) -> Contender:
     role = parameters.get("role", "")
     if role not in ("", *ROLES):
         raise unknown_name("role", str(role), ROLES, where=f'policy "{parameters["name"]}"')
-    given = {key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows"}}
-    own = parameters.get("batch_rows")
+    given = {
+        key: value for key, value in parameters.items() if key not in {"label", "role", "batch_rows", "cache_memory"}
+    }
+    own, memory = parameters.get("batch_rows"), parameters.get("cache_memory")
     label = parameters.get("label", label_of(given))
     batch_rows = None if own is None else check_whole(own, "batch_rows", where=f'policy "{label}"')
-    return make_contender(given, label=str(label), role=role, batch_rows=batch_rows)
+    cache_memory = None if memory is None else check_whole(memory, "cache_memory", 0, where=f'policy "{label}"')
+    return make_contender(given, label=str(label), role=role, batch_rows=batch_rows, cache_memory=cache_memory)
 
 
 def _points(workload: object) -> list[GridPoint]:

@@ -18,7 +18,7 @@ FEWEST_FILTERS = 2
 def tell_savings(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
     """Tell what a job has saved, and last what adapting has cost it."""
     yield from tell_saved_calls(query, report)
-    if adapting := tell_adapting(sum_over_batches(report.counters)):
+    if adapting := tell_adapting(sum_over_batches(report.counters), report.write_cost):
         yield adapting
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import QueryError, unknown_name
+from eddy.errors import QueryError, quote, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
@@ -24,7 +24,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
-from eddy.query.state_need import choose_state
+from eddy.query.state_need import KEPT, NOT_KEPT, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -290,8 +290,21 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 
 def find_state(job: Job) -> str:
-    """Find where a job keeps its state; a checkpoint that lasts has what was learned, unless the job says otherwise."""
+    """Find where a job keeps its state.
+
+    A checkpoint that lasts has what was learned, unless the job says otherwise, or rows are to be put aside: only who
+    keeps nothing can do that. Nor does anything last in one pass.
+    """
     asked = job.engine
+    if job.is_batch or job.rejected:
+        of_cells = [name for name in ("cells", "sizes", "heavy") if asked[name]]
+        if asked["state"] == KEPT or of_cells:
+            what = 'mode = "batch"' if job.is_batch else "[rejected]"
+            told = f'state = "{KEPT}"' if asked["state"] == KEPT else quote(of_cells)
+            raise QueryError(
+                f"engine: expected no state, since {what} is for filters without, got {told}; leave it out"
+            )
+        return choose_state(job.query, NOT_KEPT, where="engine")
     kept = bool(job.checkpoint or asked["cells"] or asked["sizes"] or asked["heavy"])
     return choose_state(job.query, asked["state"], kept=kept, where="engine")
 

@@ -12,6 +12,7 @@ from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.run.own_session import own_session
+from eddy.observe.caching import list_pipelines, read_notes, sum_notes
 from eddy.observe.indexing import list_indexes, list_tunings, read_latest, sum_indexes
 from eddy.observe.insight import Regret
 from eddy.observe.regret import sum_over_cells
@@ -127,6 +128,7 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
     yield from _adapting(cells)
     for stream in dict.fromkeys(stream for cell in cells for stream in cell.meta.get("taken", {})):
         yield from ("", f'routes of "{stream}", as taken last', *_routes(stream, cells))
+    yield from _list_pipelines(cells)
     for cell in cells:
         for stream, known in cell.meta.get("taken", {}).items():
             if known["tree"]:
@@ -134,6 +136,20 @@ def describe_learned(cells: Sequence[CellState]) -> Iterator[str]:
                 yield from (f"  {line}" for line in known["tree"])
     yield from ("", "operators, recent rows first: older ones count less and less", *_statistics(cells))
     yield from _list_indexing(cells)
+
+
+def _list_pipelines(cells: Sequence[CellState]) -> Iterator[str]:
+    """Draw the pipeline that most rows of each stream took last, with its caches; nothing where there are none."""
+    notes = sum_notes(read_notes(cell.meta.get("state", {}).get("notes", ())) for cell in cells)
+    if not notes:
+        return
+    taken: dict[str, dict[tuple[str, ...], int]] = {}
+    for stream, known in (entry for cell in cells for entry in cell.meta.get("taken", {}).items()):
+        for _, route, tuples in known["routes"]:
+            of_stream = taken.setdefault(stream, {})
+            of_stream[tuple(route)] = of_stream.get(tuple(route), 0) + tuples
+    usual = {stream: max(known.items(), key=lambda route: route[1])[0] for stream, known in taken.items()}
+    yield from list_pipelines(usual, notes, ())
 
 
 def _list_indexing(cells: Sequence[CellState]) -> Iterator[str]:

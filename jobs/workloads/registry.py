@@ -17,6 +17,7 @@ from eddy.jobs.workloads.attributes import attributes
 from eddy.jobs.workloads.joins.chain import chain
 from eddy.jobs.workloads.joins.equi_join import equi_join
 from eddy.jobs.workloads.joins.multi_route import multi_route
+from eddy.jobs.workloads.joins.points import points
 from eddy.jobs.workloads.lab import lab
 from eddy.jobs.workloads.lab_places import lab_places
 from eddy.jobs.workloads.market import market
@@ -42,6 +43,7 @@ __all__ = [
     "lookups",
     "market",
     "multi_route",
+    "points",
     "shop",
     "stream_star",
     "traps",
@@ -55,6 +57,7 @@ WORKLOADS: dict[str, Callable[..., Workload]] = {
     "attributes": attributes,
     "equi_join": equi_join,
     "chain": chain,
+    "points": points,
     "lab": lab,
     "lab_places": lab_places,
     "market": market,

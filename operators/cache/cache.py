@@ -16,6 +16,7 @@ from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.cache.store import CacheStore, Combinations, hash_codes, mask_odd
 from eddy.operators.matching import MOST_CANDIDATES
 from eddy.operators.stem import Stem
+from eddy.taps import Taps
 from eddy.tuples.arrays import Integers, KeyCodes, Mask, RowIds
 from eddy.tuples.runs import Ranges
 
@@ -40,6 +41,7 @@ class Gauge:
     fills: int = 0
     refused: int = 0
     fresh: int = 0
+    tapped: int = 0
     seconds: float = 0.0
 
     def looked(self, keys: int, hits: int) -> None:
@@ -52,9 +54,10 @@ class Gauge:
         self.fills += keys
         self.refused += refused
 
-    def kept_up(self, rows: int, seconds: float) -> None:
-        """Count rows that came."""
+    def kept_up(self, rows: int, tapped: int, seconds: float) -> None:
+        """Count rows that came, and those of them whose combinations passed anyway."""
         self.fresh += rows
+        self.tapped += tapped
         self.seconds += seconds
 
 
@@ -82,7 +85,9 @@ class Cache:
 
     is_whole = False
 
-    def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], clock: Clock = float) -> None:
+    def __init__(
+        self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem], taps: Taps, clock: Clock = float
+    ) -> None:
         self.scope, self.key = scope, key
         # Look-ups that were answered for a byte, in the latest micro-batches.
         self.worth = 0.0
@@ -91,6 +96,7 @@ class Cache:
         self.store = CacheStore(scope.inputs, len(key.sides), len(scope.residuals))
         self._stems = {name: stems[name] for name in scope.inputs}
         self._deadlines = Deadlines(stems)
+        self._taps, self._tap = taps, taps.find(frozenset(scope.inputs))
         self._finder = Finder(scope, key, stems)
         self._refused: Integers = np.empty(0, np.int64)
         self._kept_up = 0
@@ -120,6 +126,7 @@ class Cache:
 
     def look_up(self, codes: Sequence[KeyCodes], now: int) -> Found:
         """Look keys up in the order in which they are wanted, and find those that are missing, each of them once."""
+        self._taps.want(self._tap)
         hashes = hash_codes(codes)
         known = self.store.look_up(codes, hashes, now)
         refused = known.refused
@@ -187,14 +194,34 @@ class Cache:
         if not any(pending.values()):
             return
         self._refused = np.empty(0, np.int64)
-        started = self._clock()
+        started, rows, tapped = self._clock(), sum(pending.values()), 0
         if now - self._kept_up > MOST_MISSED and not self.is_whole:
             self.store.clear()
         self._kept_up = now
         if self.store.parts or self.is_whole:
-            self._add_fresh([made for name in self.scope.inputs for made in self._find_with_fresh(name)], now)
+            tapped = rows if self._is_tapped(pending) else 0
+            self._add_fresh(self._read_tap() if tapped else self._find_fresh(), now)
         self._upto = {name: stem.gone + len(stem) for name, stem in self._stems.items()}
-        self.gauge.kept_up(sum(pending.values()), self._clock() - started)
+        self.gauge.kept_up(rows, tapped, self._clock() - started)
+
+    def _is_tapped(self, pending: Mapping[str, int]) -> bool:
+        """Tell whether all combinations that are missing have passed anyway."""
+        # What came in earlier micro-batches has not, nor what is routed in a later round of this one.
+        is_new = all(pending[name] == len(stem) - stem.fresh for name, stem in self._stems.items())
+        return is_new and self._tap.started == sum(pending.values()) and self._tap.is_whole
+
+    def _read_tap(self) -> list[Frontier]:
+        """Give the combinations that have passed, of keys that are held."""
+        found = []
+        for made in self._tap.passed:
+            ids = {name: made.ids[name] for name in self.scope.inputs}
+            alive = np.logical_and.reduce([self._stems[name].alive.take(rows) for name, rows in ids.items()])
+            found.append(self._keep_held(Frontier(np.zeros(len(made), np.int64), ids).keep(alive)))
+        return found
+
+    def _find_fresh(self) -> list[Frontier]:
+        """Find the combinations with rows that have come, by the indexes of the others."""
+        return [made for name in self.scope.inputs for made in self._find_with_fresh(name)]
 
     def _find_with_fresh(self, name: str) -> Iterator[Frontier]:
         """Find the combinations with a row of one input that is new; those before it have old ones."""
@@ -203,7 +230,7 @@ class Cache:
         #     b new, c any      ->  found by b          b old, c new  ->  found by c
         fresh = np.arange(max(self._upto[name] - self._stems[name].gone, 0), len(self._stems[name]))
         olds = self.scope.inputs[: self.scope.inputs.index(name)]
-        frontier = self._keep_held(Frontier(np.zeros(len(fresh), np.int64), {name: fresh}), name)
+        frontier = self._keep_if_keyed(Frontier(np.zeros(len(fresh), np.int64), {name: fresh}), name)
         alive = self._stems[name].alive.take(frontier.ids[name])
         yield from self._extend(frontier.keep(alive), self._finder.order([name], keyed=False), olds)
 
@@ -222,15 +249,17 @@ class Cache:
             made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(0, len(lot)))
             if target in olds:
                 made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
-            yield from self._extend(self._keep_held(made, target), others, olds)
+            yield from self._extend(self._keep_if_keyed(made, target), others, olds)
             begun = end
 
-    def _keep_held(self, frontier: Frontier, latest: str) -> Frontier:
-        """Keep the combinations whose key is held, once they have all of it."""
-        sides = self.key.sides
-        if latest not in {side.input for side in sides} or not all(side.input in frontier.ids for side in sides):
-            return frontier
-        present = [v for side in sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
+    def _keep_if_keyed(self, frontier: Frontier, latest: str) -> Frontier:
+        """Keep the combinations whose key is held, once the latest of their inputs has made it whole."""
+        inputs = {side.input for side in self.key.sides}
+        return self._keep_held(frontier) if latest in inputs <= frontier.ids.keys() else frontier
+
+    def _keep_held(self, frontier: Frontier) -> Frontier:
+        """Keep the combinations whose key is held; null is no key."""
+        present = [v for side in self.key.sides if (v := side.key.valid(frontier.ids[side.input])) is not None]
         frontier = frontier.keep(np.logical_and.reduce(present)) if present else frontier
         return frontier if self.is_whole else frontier.keep(self.store.mask_held(self._read_codes(frontier)))
 
@@ -274,6 +303,7 @@ class Cache:
             filled=done.fills,
             refused=done.refused,
             fresh=done.fresh,
+            tapped=done.tapped,
             seconds=done.seconds,
             keys=self.store.keys,
             combinations=self.store.many,

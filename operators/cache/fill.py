@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.plain import COMPARE
+from eddy.kernels.masks import COMPARE
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.conditions import JoinPair
 from eddy.operators.keys import Key

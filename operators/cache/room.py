@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from eddy.contracts import Clock, QueryError
 from eddy.observe.caching import CacheCount
 from eddy.operators.cache.cache import Cache
+from eddy.taps import Taps
 
 DEFAULT_MEMORY = 64 << 20
 """Bytes for all caches of a cell."""
@@ -27,6 +28,7 @@ class Caches:
         self.clock = clock
         self.left: Callable[[], int] = lambda: sys.maxsize
         self.now = 0
+        self.taps = Taps()
         self.all: list[Cache] = []
         self._memory = memory
 

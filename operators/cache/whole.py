@@ -16,6 +16,7 @@ from eddy.operators.cache.fill import Frontier
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.cache.store import hash_codes, mask_odd
 from eddy.operators.stem import Stem
+from eddy.taps import Taps
 from eddy.tuples.arrays import Integers, KeyCodes, Mask
 
 ROW_BYTES = 8
@@ -32,10 +33,11 @@ class WholeCache(Cache):
         scope: Scope,
         key: CacheKey,
         stems: Mapping[str, Stem],
+        taps: Taps,
         clock: Clock = float,
         check_room: Callable[[int], None] = lambda _: None,
     ) -> None:
-        super().__init__(scope, key, stems, clock)
+        super().__init__(scope, key, stems, taps, clock)
         self._check_room = check_room
         # Two keys with one hash cannot both be in a store. Neither is relied on: tuples that have them are refused.
         self._odd: Integers = np.empty(0, np.int64)
@@ -47,6 +49,7 @@ class WholeCache(Cache):
 
     def look_up(self, codes: Sequence[KeyCodes], now: int) -> Found:
         """Look keys up; one that is not there has no combinations."""
+        self._taps.want(self._tap)
         hashes = hash_codes(codes)
         refused = np.isin(hashes, self._odd)
         self.gauge.looked(len(hashes), len(hashes) - int(np.count_nonzero(refused)))

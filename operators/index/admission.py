@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,11 +59,14 @@ class Option:
     """A map with so many bits to spare: its bytes, and what each of the searches that it serves takes with it.
 
     Parts may have different maps, so what serves a search in some of them is not there in others: `prices` are by
-    search and group of parts.
+    search and group of parts. `upkeep` is what a row takes that comes.
     """
 
+    key_map: KeyMap
+    spare: int
     nbytes: float
     prices: Mapping[tuple[Asked, int], float]
+    upkeep: float = SORTED_ROW * TIMES_SORTED
 
 
 Need = Callable[[KeyMap, int], float]
@@ -73,7 +76,7 @@ Groups = Mapping[tuple[KeyMap, ...] | None, int]
 """The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
 Options = Callable[[KeyMap], Sequence[Option]]
-"""Gives what a map takes and saves, with the fewest bits first."""
+"""Gives what a map takes and saves, and what may stand for it, the one of the fewest bytes first."""
 
 
 @dataclass(slots=True)
@@ -159,8 +162,10 @@ class Admission:
         bearable = RISE * self._accepted + DECISION + SORTED_ROW * rows
         is_out_of_date = is_forgotten or self._age >= PERIOD or sum(self._missed.values()) > bearable
         if not known or self._spare is None or needed > allowed or is_out_of_date:
-            self._spare = self._choose({m: options(m) for m in maps}, allowed, list(groups.values()))
-            self._decided, self._groups, self._age = dict.fromkeys(maps), set(groups), 0
+            found = [options(m) for m in maps]
+            self._spare = self._choose(found, allowed, list(groups.values()))
+            self._decided = dict.fromkeys((*maps, *(option.key_map for some in found for option in some)))
+            self._groups, self._age = set(groups), 0
             self._accepted = sum(price for key_map, price in self._missed.items() if self.leaves_out(key_map))
             self.decisions += 1
         self._missed = {}
@@ -180,26 +185,29 @@ class Admission:
         allowed = float(max(room, LEAST_ROOM))
         return allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
 
-    def _choose(
-        self, found: Mapping[KeyMap, Sequence[Option]], room: float, groups: Sequence[int]
-    ) -> dict[KeyMap, int]:
-        """Choose maps and bits that save most for their bytes, one step after the other."""
-        maps, asked = list(found), [(one, group) for one in self._demands for group in range(len(groups))]
-        if not maps or not asked:
+    def _choose(self, found: Sequence[Sequence[Option]], room: float, groups: Sequence[int]) -> dict[KeyMap, int]:
+        """Choose maps and bits that save most for their bytes, one step after the other; one option of each."""
+        asked = [(one, group) for one in self._demands for group in range(len(groups))]
+        if not found or not asked:
             return {}
         weights = np.array([self._demands[one].weight for one, _ in asked])
-        prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in found[m]] for m in maps])
-        nbytes = np.array([[0.0, *(option.nbytes for option in found[m])] for m in maps])
+        most = max(map(len, found))
+        # Those with fewer options have some more that there is no room for.
+        found = [[*some, *[replace(some[-1], nbytes=math.inf)] * (most - len(some))] for some in found]
+        prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in some] for some in found])
+        nbytes = np.array([[0.0, *(option.nbytes for option in some)] for some in found])
+        upkeep = np.array([[0.0, *(option.upkeep for option in some)] for some in found]) * self._arrived
         best = np.array([CANDIDATE * groups[group] for _, group in asked])
-        level = np.zeros(len(maps), np.int64)
-        sorting = SORTED_ROW * TIMES_SORTED * self._arrived
+        every, level = np.arange(len(found)), np.zeros(len(found), np.int64)
         # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there.
         while True:
-            saved = (np.maximum(best - prices, 0.0) * weights).sum(axis=2) - sorting * (level == 0)[:, None]
-            size = nbytes[:, 1:] - nbytes[np.arange(len(maps)), level][:, None]
-            possible = (np.arange(1, len(SPARE_BITS) + 1) > level[:, None]) & (size <= room) & (saved > 0)
+            saved = (np.maximum(best - prices, 0.0) * weights).sum(axis=2)
+            saved -= upkeep[:, 1:] - upkeep[every, level][:, None]
+            size = nbytes[:, 1:] - nbytes[every, level][:, None]
+            possible = (np.arange(1, most + 1) > level[:, None]) & (size <= room) & (saved > 0)
             if not possible.any():
-                return {m: SPARE_BITS[-int(at)] for m, at in zip(maps, level, strict=True) if at}
+                chosen = [some[at - 1] for some, at in zip(found, level.tolist(), strict=True) if at]
+                return {option.key_map: option.spare for option in chosen}
             ratio = np.where(possible, saved / np.maximum(size, 1.0), -np.inf)
             one, step = np.unravel_index(int(ratio.argmax()), ratio.shape)
             best = np.minimum(best, prices[one, step])

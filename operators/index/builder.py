@@ -9,6 +9,7 @@ import numpy as np
 from eddy.operators.index import price
 from eddy.operators.index.parts import Part, Piece
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.chained import Chained
 from eddy.operators.index.structures.contracts import Index, PartRows
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.registry import INDEXES
@@ -16,6 +17,7 @@ from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import Integers, Numbers
 from eddy.tuples.event_time import Ticks
+from eddy.tuples.splitmix import mix
 
 LAST = np.iinfo(np.int64).max
 """Stands for no value: a row without one comes last in an order of values."""
@@ -77,6 +79,16 @@ class Builder:
         """Give the times of a part's rows."""
         return self._ticks()[part.start : part.stop]
 
+    def link(self, chained: Chained, key_map: KeyMap, rows: int, note_sorted: NoteSorted) -> None:
+        """Link the rows that have come since the last time."""
+        known = len(chained)
+        if known < rows:
+            keys = [self.keys[n] for n in key_map.fields[0].keys]
+            codes = [key.stored[0][known:rows].astype(np.int64, copy=False) for key in keys]
+            valid = [v[known:rows] for key in keys if (v := key.stored[1]) is not None]
+            chained.extend(mix(codes), np.logical_and.reduce(valid) if valid else None)
+            note_sorted(key_map, rows - known)
+
     def _join(
         self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted
     ) -> Index | None:
@@ -92,16 +104,24 @@ class Builder:
         for piece in others:
             more = piece.index
             if more.bits != index.bits:
-                more = self._make(part, key_map, piece.first, piece.stop, index.bits, note_sorted)
+                rows = part.end - part.gone
+                more = self._make(part, key_map, piece.first, piece.stop, index.bits, note_sorted, rows)
             if piece.first != stop or not index.extend(more, piece.first - part.gone):
                 return None
             stop = piece.stop
         return index
 
     def _make(
-        self, part: Part, key_map: KeyMap, first: int, stop: int, bits: tuple[int, ...], note_sorted: NoteSorted
+        self,
+        part: Part,
+        key_map: KeyMap,
+        first: int,
+        stop: int,
+        bits: tuple[int, ...],
+        note_sorted: NoteSorted,
+        among: int = 0,
     ) -> Index:
-        """Put rows in order, by their own numbers in a part."""
+        """Put rows in order, by their own numbers in a part; `among` so many, if an index of those takes them in."""
         shift = part.start - part.gone
         rows = slice(first + shift, stop + shift)
         numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
@@ -119,6 +139,7 @@ class Builder:
                 None if whole else np.logical_and.reduce(valid),
                 self._order(part, key_map, rows),
                 bits,
+                among,
             ),
         )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Narrowing
+from eddy.kernels.arguments import NO_BOUNDS, Narrowing, Walk
+from eddy.kernels.choice import choose_kernels
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served, Work
@@ -19,6 +20,7 @@ from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures.chained import Chained
 from eddy.operators.index.structures.contracts import Index
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.time_bounds import LEAST_SAVED
@@ -27,14 +29,17 @@ from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
-from eddy.tuples.runs import Lots, Ranges, Runs
+from eddy.tuples.runs import Kept, Lots, Ranges, Runs, scan_all
+
+NO_RANGES = scan_all(0, 0)
 
 
 class Candidates(NamedTuple):
-    """Candidates, and what has served each part, with the id of its first row."""
+    """Candidates, or chains that lead to them, and what has served each part, with the id of its first row."""
 
     ranges: Ranges
     served: Sequence[tuple[Served, int]]
+    walk: Walk | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,6 +54,14 @@ class PartView:
     rows: int
     maps: tuple[KeyMap, ...]
     built: tuple[KeyMap, ...]
+    nbytes: int
+
+
+class LinkedView(NamedTuple):
+    """Chains of the rows of some segments."""
+
+    segments: int
+    rows: int
     nbytes: int
 
 
@@ -70,18 +83,29 @@ class Catalog:
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
         fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
         self._builder = Builder(self.settings, ticks, self._sample, fewest)
-        self._serving = Serving(self.settings.kind, self._parts, self._builder, self._sample)
+        may_link = self.settings.may_link and choose_kernels().kernels.walks
+        self._serving = Serving(self.settings.does, self._parts, self._builder, self._sample, may_link=may_link)
+        self._chains: dict[KeyMap, Chained] = {}
         # What is found out once for the rows as they are: indexes that are ready, and their places.
         self._fresh = False
+        self._rises: bool | None = None
         self._lots = Lots()
         self._ready: dict[tuple[int, KeyMap | None], tuple[Index | None, int]] = {}
-        self._looks: dict[tuple[int | None, ...], Looks] = {}
+        # With how many tuples they are good for.
+        self._looks: dict[tuple[int | None, ...], tuple[Looks, float]] = {}
         self._counts = IndexCounts()
 
     @property
     def nbytes(self) -> int:
         """The bytes that the indexes occupy."""
-        return sum(part.nbytes for part in self._parts)
+        linked = sum(chained.nbytes for chained in self._chains.values())
+        return linked + sum(part.nbytes for part in self._parts)
+
+    @property
+    def linked(self) -> Mapping[KeyMap, LinkedView]:
+        """The chains that there are."""
+        segments = len(self._segments)
+        return {m: LinkedView(segments, len(chained), chained.nbytes) for m, chained in self._chains.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,7 +116,12 @@ class Catalog:
     @property
     def maps(self) -> tuple[KeyMap, ...]:
         """The key maps in force."""
-        return tuple(self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+        return (*self._serving.linked, *self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+
+    @property
+    def stored(self) -> int:
+        """The number of rows."""
+        return sum(part.rows for part in self._parts)
 
     @property
     def parts(self) -> Sequence[PartView]:
@@ -152,8 +181,31 @@ class Catalog:
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs a search by some keys may find in one part."""
+        if self._serving.is_plain:
+            return 1
         self._follow()
         return self._serving.count_runs(pattern)
+
+    def walk(self, request: Request) -> Candidates | None:
+        """Find the chains that lead to the candidates of some tuples; None if there are none for their keys."""
+        key_map = self._serving.find_linked(request.pattern)
+        if key_map is None:
+            return None
+        chained = self._chains.get(key_map)
+        if chained is None:
+            chained = self._chains[key_map] = Chained(self._serving.admission.spare(key_map))
+        self._builder.link(chained, key_map, self._segments.rows, self._counts.sort)
+        if self._rises is None:
+            self._rises = self._segments.rises
+        self._counts.ask(request.pattern, len(request))
+        self._counts.calls += 1
+        self._serving.ask(request)
+        work = self._counts.work((key_map, request.pattern))
+        work.probes += len(request)
+        work.lookups += len(request)
+        (field,) = key_map.fields
+        walk = Walk(chained.chain, request.hashes(field.keys), self._rises)
+        return Candidates(NO_RANGES, [((key_map, request.pattern), 0)], walk)
 
     def find(self, request: Request, bounds: TimeBounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
@@ -222,16 +274,39 @@ class Catalog:
         """
         self.room = room
         self.invalidate()
+        if not self._serving.is_linked:
+            self._rest_parts()
+        self._serving.rest(room, self._segments.rows, self._counts.served, self._follow)
+        self._rest_chains()
+
+    def _rest_parts(self) -> None:
+        """Make one index of what is still in pieces."""
         self._follow()
         self._fresh = False
         for part in self._parts:
             for key_map in [m for m, pieces in part.built.items() if len(pieces) > 1 or pieces[0].first < part.gone]:
                 self._build(part, key_map)
-        self._serving.rest(room, self._counts.served)
+
+    def _rest_chains(self) -> None:
+        """Let go of chains that there is no room for, or that nobody has followed for as long as rows stay."""
+        self._chains = {m: chained for m, chained in self._chains.items() if self._serving.keeps(m, len(chained))}
+        for key_map, chained in self._chains.items():
+            if chained.fit(self._serving.admission.spare(key_map)):
+                self._counts.sort(key_map, len(chained))
+
+    def retain(self, kept: Kept) -> None:
+        """Follow the rows when only some are kept."""
+        for chained in self._chains.values():
+            # Rows that nobody has looked for since they came are in no chain yet.
+            chained.drop(min(kept.gone, len(chained)))
+            first, known = kept.first - kept.gone, len(chained)
+            if kept.has_holes and first < known:
+                chained.keep(first, kept.ids[kept.ids < known])
+        self.invalidate()
 
     def invalidate(self) -> None:
         """Note that the rows are no longer those of the indexes."""
-        self._fresh = False
+        self._fresh, self._rises = False, None
         self.searches.clear()
 
     def _follow(self) -> None:
@@ -244,15 +319,17 @@ class Catalog:
     def _list_looks(self, request: Request, numbers: Sequence[int]) -> Looks:
         """List the looks into some parts, by number."""
         asked = (request.pattern, request.then, *numbers)
-        if asked not in self._looks or self._serving.may_fall_back:
+        known = self._looks.get(asked)
+        if known is None or self._serving.count_asked(request) > known[1]:
             parts = [*self._parts]
-            looks = [self._look(number, parts[number], request) for number in numbers]
-            self._looks[asked] = Looks(looks, request.pattern, self._builder)
-        return self._looks[asked]
+            found = {number: self._serving.find(parts[number], request) for number in numbers}
+            looks = [self._look(number, parts[number], one.key_map, request.pattern) for number, one in found.items()]
+            enough = min((one.enough for one in found.values()), default=math.inf)
+            known = self._looks[asked] = Looks(looks, request.pattern, self._builder), enough
+        return known[0]
 
-    def _look(self, number: int, part: Part, request: Request) -> Look:
-        key_map = self._serving.find(part, request)
-        return Look(number, part, key_map, self._prepare(part, key_map, request.pattern))
+    def _look(self, number: int, part: Part, key_map: KeyMap | None, pattern: int) -> Look:
+        return Look(number, part, key_map, self._prepare(part, key_map, pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from eddy.operators.columns import GROWTH
+from eddy.operators.index.structures.chained import find_head_bits
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.mapped import DENSE, MOST_RUNS
+from eddy.tuples.request import list_keys
 
 LOOKUP = 1.0
 RANGE = 0.5
 CANDIDATE = 1.5
 SORTED_ROW = 1.5
+LINKED_ROW = 0.5
+"""What it takes to link a row that comes, hashed and with a head that is not in the cache."""
+
 CALL = 400.0
 """What a look into a part takes however few tuples go at once: eight microseconds."""
 
@@ -86,6 +92,16 @@ def predict(
             runs, waiting, used = runs * waiting, 1.0, True
             share *= chance + (1 - chance) * 2.0**-width
     return Prediction(runs, rows * share if used else float("inf"))
+
+
+def predict_walk(pattern: int, rows: int, alike: Alike) -> Prediction:
+    """Predict what a tuple finds along a chain of all rows: one look, and the rows with its keys."""
+    return Prediction(1.0, rows * alike(list_keys(pattern)))
+
+
+def count_linked_bytes(rows: int, spare: int) -> int:
+    """Count the bytes of chains of so many rows: a link for each, with room to grow, and the heads."""
+    return int(8 * rows * (1 + GROWTH)) + (4 << find_head_bits(rows, spare))
 
 
 def count_bytes(key_map: KeyMap, rows: int, bits: tuple[int, ...]) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
 from eddy.query import Range, Rows, Window
 from eddy.tuples.event_time import Ticks, age
-from eddy.tuples.runs import Segment
+from eddy.tuples.runs import Kept, Segment
 
 SMALLEST_SEALED = 4_096
 """Rows of a segment that is sealed: about what can be sorted in the time that one probe takes."""
@@ -59,6 +59,17 @@ class Segments:
     def __len__(self) -> int:
         return len(self._segments)
 
+    @property
+    def rows(self) -> int:
+        """The number of rows in all of them."""
+        return self._segments[-1].stop if self._segments else 0
+
+    @property
+    def rises(self) -> bool:
+        """No row is older than the one before it."""
+        behind = all(one.newest <= other.least for one, other in pairwise(self._segments))
+        return behind and all(segment.rises for segment in self._segments)
+
     def extend(self, ticks: Ticks) -> None:
         """Add rows with these event times at the end.
 
@@ -95,19 +106,17 @@ class Segments:
         outside = age(ticks[:room], np.full_like(ticks[:room], last.oldest)) > self._span
         return max(int(outside.argmax()), soonest) if outside.any() else room
 
-    def retain(self, keep: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    def retain(self, kept: Kept) -> None:
         """Follow the rows when only some are kept."""
-        # How many rows are kept before each: a segment's new place.   keep [T F T T] -> before [0 1 1 2 3]
-        before = np.concatenate(([0], np.cumsum(keep)))
-        kept = []
+        left = []
         for segment in self._segments:
-            rows, segment.start, segment.stop = segment.rows, int(before[segment.start]), int(before[segment.stop])
+            rows, segment.start, segment.stop = segment.rows, kept.place(segment.start), kept.place(segment.stop)
             # Other rows need a new serial, so that indexes are built anew; moved as a whole, a segment keeps its own.
             if segment.rows != rows:
                 segment.serial = self._next()
             if segment.rows:
-                kept.append(segment)
-        self._segments = kept
+                left.append(segment)
+        self._segments = left
 
     def _next(self) -> int:
         self._serial += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.operators.index import price
@@ -12,16 +12,16 @@ from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served, Work
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
-from eddy.operators.index.structures.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
+from eddy.operators.tuning.settings import Kind
 from eddy.tuples.request import Request
 
 HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
-FALLING_BACK = ("chosen", "told")
-"""The kinds under which an index that is missed is built: under the others, it is their point to do without."""
-
+CHAIN_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
+"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
 """The parts, by the maps that they have."""
@@ -35,6 +35,13 @@ class Server(NamedTuple):
     enough: float = math.inf
 
 
+class Found(NamedTuple):
+    """The key map that answers a search in a part, None for a look through all rows, up to so many tuples."""
+
+    key_map: KeyMap | None
+    enough: float
+
+
 class Servers(NamedTuple):
     """What answers searches in a part, as long as what it was found out from stays: the `stamp`."""
 
@@ -45,14 +52,19 @@ class Servers(NamedTuple):
 class Serving:
     """Finds who serves whom, by price.
 
-    `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern.
+    `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern. Where it
+    `may_link`, a pattern that has keys goes along chains of all rows instead, if there is room for them; these are
+    `linked`.
     """
 
-    def __init__(self, kind: str, parts: Parts, builder: Builder, sample: Sample) -> None:
+    def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
         self.maps: list[KeyMap] = []
+        self.linked: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
         self._asked: set[Asked] = set()
+        self._may_link = may_link
+        self._rows = 0
         self._kind = kind
         self._parts = parts
         self._builder = builder
@@ -78,8 +90,38 @@ class Serving:
         self._asked.add(needed)
         self.admission.ask(needed, len(request))
 
-    def rest(self, room: int, served: Mapping[Served, Work]) -> None:
-        """Choose the maps that there is room for, and let go of all others; `served` is what searches took."""
+    @property
+    def is_linked(self) -> bool:
+        """All searches go along chains, so nobody has to know the parts."""
+        return bool(self.linked) and not self.maps and self.chosen is None
+
+    @property
+    def is_plain(self) -> bool:
+        """All maps have one field at most, so a search finds one run in a part."""
+        return all(len(key_map.fields) < 2 for key_map in self.maps)
+
+    def keeps(self, key_map: KeyMap, rows: int) -> bool:
+        """Tell whether chains of so many rows stay."""
+        if not rows and key_map in self.linked:
+            self.linked.remove(key_map)
+        return rows > 0 and not self.admission.leaves_out(key_map)
+
+    def find_linked(self, pattern: int) -> KeyMap | None:
+        """Find the chains that answer a search by some keys; None if there are none, or no room for them."""
+        if not self._may_link or not pattern or self.chosen is not None:
+            return None
+        key_map = linked_map(pattern)
+        if self.admission.leaves_out(key_map):
+            return None
+        if key_map not in self.linked:
+            self.linked.append(key_map)
+        return key_map
+
+    def rest(self, room: int, rows: int, served: Mapping[Served, Work], follow: Callable[[], None]) -> None:
+        """Choose the maps that there is room for, and let go of all others; `served` is what searches took.
+
+        There are so many `rows`; whoever must know their parts tells them to `follow`.
+        """
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return
@@ -87,16 +129,43 @@ class Serving:
             others = (m for part in self._parts for m in (*(part.maps or ()), *part.built))
             self.maps = list(dict.fromkeys((*self.chosen, *others, *self._list_missed())))
         self._note_missed(served)
+        self._rows = rows
+        groups = self._group_parts()
+
+        def list_options(key_map: KeyMap) -> list[Option]:
+            follow()
+            return self._list_options(key_map, self._group_parts())
+
+        self.admission.rest(
+            list(dict.fromkeys((*self.linked, *map(self._find_link, self.maps)))),
+            self._count_bytes,
+            list_options,
+            room,
+            {None: rows}
+            if self.chosen is None
+            else {maps: sum(p.rows for p in group) for maps, group in groups.items()},
+        )
+        self._let_go(served)
+
+    def _find_link(self, key_map: KeyMap) -> KeyMap:
+        """Find the chains that may stand for a map; the map itself if there are none."""
+        linked = linked_map(sum(1 << key for field in key_map.fields for key in field.keys))
+        return linked if linked in self.linked and len(key_map.fields) == 1 else key_map
+
+    def _is_replaced(self, key_map: KeyMap) -> bool:
+        linked = self._find_link(key_map)
+        return linked != key_map and not self.admission.leaves_out(linked)
+
+    def _group_parts(self) -> dict[tuple[KeyMap, ...] | None, list[Part]]:
         groups: dict[tuple[KeyMap, ...] | None, list[Part]] = {}
         for part in self._parts:
             groups.setdefault(part.maps, []).append(part)
-        self.admission.rest(
-            self.maps,
-            self._count_bytes,
-            lambda key_map: self._list_options(key_map, groups),
-            room,
-            {maps: sum(part.rows for part in group) for maps, group in groups.items()},
-        )
+        return groups
+
+    def _let_go(self, served: Mapping[Served, Work]) -> None:
+        """Let go of indexes that there is no room for, and of those for which chains stand and that nobody searched."""
+        used = {key_map for key_map, _ in served}
+        self.maps = [m for m in self.maps if m in used or not self._is_replaced(m)]
         for part in self._parts:
             part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
 
@@ -105,9 +174,10 @@ class Serving:
 
         They are counted, not predicted: what was known of the keys when it was decided is what may have changed.
         """
-        for (_, pattern), work in served.items():
+        for (key_map, pattern), work in served.items():
             own = hash_map(pattern, HASH_BITS)
-            if pattern and self.admission.leaves_out(own):
+            is_linked = key_map is not None and key_map.linked
+            if pattern and not is_linked and self.admission.leaves_out(own):
                 self.admission.miss(own, price.CANDIDATE * max(work.candidates - work.matches, 0))
 
     def _list_missed(self) -> list[KeyMap]:
@@ -129,13 +199,19 @@ class Serving:
 
     def _is_kept(self, key_map: KeyMap, part: Part) -> bool:
         """Tell whether there is room for an index, and for so many bits of it."""
+        if self.chosen is None and key_map not in self.maps:
+            return False
         most = sum(self.find_bits(key_map, part.rows)) + 1
         return not self.admission.leaves_out(key_map) and all(
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )
 
-    def find(self, part: Part, request: Request) -> KeyMap | None:
-        """Find the key map that answers a search in a part; None for a look through all its rows."""
+    def count_asked(self, request: Request) -> int:
+        """Count the tuples that have asked, as long as the rows are as they are."""
+        return self._probed[request.pattern, request.then]
+
+    def find(self, part: Part, request: Request) -> Found:
+        """Find the key map that answers a search in a part."""
         asked = (request.pattern, request.then)
         # What is best among so many rows is best, or nearly so, until they are twice as many.
         stamp = (part.rows.bit_length(), part.maps, self.chosen, self.admission.decisions, self._sample.age)
@@ -145,9 +221,9 @@ class Serving:
         if asked not in servers.known:
             servers.known[asked] = self._find(part, *asked)
         best, own, enough = servers.known[asked]
-        found = own if self._probed[asked] > enough else best
-        if found is not None and found not in self.maps:
-            self.maps.append(found)
+        found = Found(best, enough) if self._probed[asked] <= enough else Found(own, math.inf)
+        if found.key_map is not None and found.key_map not in self.maps:
+            self.maps.append(found.key_map)
         return found
 
     def _find(self, part: Part, pattern: int, then: int | None) -> Server:
@@ -171,7 +247,7 @@ class Serving:
     @property
     def may_fall_back(self) -> bool:
         """What serves a search may be another once enough tuples have asked."""
-        return self._kind in FALLING_BACK and self.chosen is not None
+        return self._kind.is_free and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
         return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))
@@ -180,6 +256,8 @@ class Serving:
         """Predict what a search takes for one tuple in so many rows."""
         if key_map is None:
             return price.CANDIDATE * rows
+        if key_map.linked:
+            return price.predict_walk(pattern, rows, self._sample.alike).price
         if not key_map.fields:
             # By an order alone half of the rows are found.
             return math.inf if pattern else price.CANDIDATE * rows / 2
@@ -198,8 +276,6 @@ class Serving:
         return self._runs[pattern]
 
     def _count_runs(self, pattern: int) -> int:
-        if all(len(key_map.fields) < 2 for key_map in self.maps):
-            return 1
         part = max(self._parts, key=lambda one: one.rows, default=None)
         best = None if part is None else self._choose(self.maps, part, pattern)
         if part is None or best is None or len(best.fields) < 2:
@@ -208,10 +284,20 @@ class Serving:
         return min(math.ceil(look.ranges), MOST_RUNS)
 
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
-        """List what a map takes and saves, with the fewest bits first."""
-        served = [one for one in sorted(self._asked) if key_map.fields or one == (0, key_map.then)]
-        used = {one: key_map.list_fields(one[0]) for one in served}
-        return [self._price(key_map, used, groups, spare) for spare in reversed(price.SPARE_BITS)]
+        """List what a map takes and saves, the one of the fewest bytes first; an order may stand for chains."""
+        pattern = sum(1 << key for field in key_map.fields for key in field.keys)
+        own = hash_map(pattern, HASH_BITS) if key_map.linked else key_map
+        served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
+        used = {one: own.list_fields(one[0]) for one in served}
+        options = [self._price(own, used, groups, spare) for spare in reversed(price.SPARE_BITS)]
+        if key_map.linked:
+            each = price.predict_walk(pattern, self._rows, self._sample.alike).price / max(len(groups), 1)
+            prices: dict[tuple[Asked, int], float] = {((pattern, None), number): each for number in range(len(groups))}
+            options += [
+                Option(key_map, spare, price.count_linked_bytes(self._rows, spare), prices, price.LINKED_ROW)
+                for spare in CHAIN_SPARES
+            ]
+        return sorted(options, key=lambda option: option.nbytes)
 
     def _price(self, key_map: KeyMap, used: Mapping[Asked, tuple[int, ...]], groups: Groups, spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are; those by the same fields take the same."""
@@ -223,7 +309,7 @@ class Serving:
                 for fields, pattern in {fields: pattern for (pattern, _), fields in there.items()}.items()
             }
             prices |= {(one, number): each[fields] for one, fields in there.items()}
-        return Option(self._count_bytes(key_map, spare), prices)
+        return Option(key_map, spare, self._count_bytes(key_map, spare), prices)
 
     def _may_serve(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None, pattern: int) -> bool:
         """Tell whether a search may find rows by a map in the parts that have some maps."""
@@ -232,9 +318,14 @@ class Serving:
         return self.may_fall_back and key_map == hash_map(pattern, HASH_BITS)
 
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
-        """Count the bytes that a map takes where parts are looked into."""
-        parts = [p for p in self._parts if p.built and (p.maps is None or key_map in p.maps or key_map in p.built)]
-        return float(sum(price.count_bytes(key_map, p.rows, self.find_bits(key_map, p.rows, spare)) for p in parts))
+        """Count the bytes that a map takes where parts are looked into; in all, where none has been."""
+        if key_map.linked:
+            own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS)
+            built = (piece for part in self._parts for piece in part.built.get(own, ()))
+            return price.count_linked_bytes(self._rows, spare) + sum(piece.index.nbytes for piece in built)
+        seen = [part for part in self._parts if part.built] or list(self._parts)
+        seen = [p for p in seen if p.maps is None or key_map in p.maps or key_map in p.built]
+        return float(sum(price.count_bytes(key_map, p.rows, self.find_bits(key_map, p.rows, spare)) for p in seen))
 
     def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
         """Find the bits of the fields for so many rows of a part."""

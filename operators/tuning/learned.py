@@ -23,24 +23,27 @@ was found."""
 THINKING = 0.02
 """The share of the work that looks may take."""
 
-LOOK = 2_500
-"""What a look takes for each pattern that is tracked, in looks of a tuple into a part: two milliseconds for seven."""
+LOOK = 20_000
+"""What a look takes for each pattern that is tracked, in looks of a tuple into a part: two milliseconds for seven,
+where a tuple's look takes fourteen nanoseconds."""
 
 MOST_IDLE = 3
 """How often the time between two looks doubles, after looks that led to no switch."""
 
-LONGER = 4
-"""How many times as far back the searches go by which maps are chosen, after each return to maps that were in force
-before. Twice as far led to half as many switches again."""
+MOST_RIVALS = 4
+"""Sets of maps that are held against those in force at the same time: searches go to and fro between two or three."""
 
-MOST_RETURNS = 3
-"""How often it is so many times as far: 64 periods, beside which a turn of the searches is short."""
 
-MOST_PAST = 8
-"""Sets of maps of which it is remembered that they were in force."""
+@dataclass(slots=True)
+class Rival:
+    """Maps that might take the place of those in force.
 
-LEAST_SHARE = 1e-4
-"""Share of the searches below which those of earlier periods are forgotten: they change no price."""
+    `ahead` is the work that they would have saved since they were first thought of, and below zero what they would have
+    cost: whoever was dear when the searches turned has to make up for that first. What is long past counts less.
+    """
+
+    maps: tuple[KeyMap, ...]
+    ahead: float = 0.0
 
 
 @dataclass(slots=True)
@@ -48,14 +51,11 @@ class Learned:
     """What is known of an input beside counts.
 
     `maps` are those that were chosen, None as long as the catalog is left alone. `shares` and `stored` are the searches
-    and rows by which they were, `looks` how often, and `switches` how often others were chosen by the same.
+    and rows by which they were, and `looks` how often. `rivals` are others that were cheaper at some time.
 
     Until `next_look` searches, after so many `idle` looks, nothing is looked at, and until `quiet` ones there is no
     switch. The next one that is taken back is followed by `wait` periods of them, which is also by how much more than
-    others it must save. `work` is what was done since the last look.
-
-    `past` are sets of maps that were in force, the last at the end. Whoever comes back to one has chosen by too short a
-    time: with every one of these `returns`, `mix`, the shares of the searches of some periods, goes further back.
+    others it must save, until `calm` micro-batches without one are enough. `work` is what was done since the last look.
     """
 
     maps: tuple[KeyMap, ...] | None = None
@@ -66,36 +66,35 @@ class Learned:
     shares: dict[int, float] = field(default_factory=dict)
     stored: int = 0
     looks: int = 0
-    switches: int = 0
     quiet: int = 0
     wait: int = 1
+    calm: int = 0
     idle: int = 0
     next_look: int = 0
     work: int = 0
     corrected: dict[int, float] = field(default_factory=dict)
-    past: list[tuple[KeyMap, ...]] = field(default_factory=list)
-    returns: int = 0
-    mix: dict[int, float] = field(default_factory=dict)
+    rivals: list[Rival] = field(default_factory=list)
 
-    def remember(self, searches: Mapping[int, float]) -> Mapping[int, float]:
-        """Give the searches of a period as they are with those before, the further back the less."""
-        whole = sum(searches.values())
-        if not whole:
-            return searches
-        weight = LONGER**-self.returns if self.mix else 1.0
-        shares = {p: (1 - weight) * share for p, share in self.mix.items()}
-        for pattern, times in searches.items():
-            shares[pattern] = shares.get(pattern, 0.0) + weight * times / whole
-        self.mix = {p: share for p, share in shares.items() if share >= LEAST_SHARE}
-        return searches if weight == 1.0 else {p: share * whole for p, share in self.mix.items()}
-
-    def put(self, before: tuple[KeyMap, ...], after: tuple[KeyMap, ...], *, is_chosen: bool) -> None:
-        """Note that other maps are in force; those that are `chosen` again, in whatever order, are a return."""
-        if is_chosen and _sort_keys(after) in map(_sort_keys, self.past):
-            self.returns = min(self.returns + 1, MOST_RETURNS)
-        self.past = [*(one for one in self.past if one != before), before][-MOST_PAST:]
-        self.maps = after
+    def put(self, maps: tuple[KeyMap, ...]) -> None:
+        """Note that other maps are in force; the rivals are as far ahead of them as they are ahead of each other."""
+        before, ahead = self.maps, next((one.ahead for one in self.rivals if one.maps == maps), None)
+        others = (
+            [] if ahead is None else [Rival(one.maps, one.ahead - ahead) for one in self.rivals if one.maps != maps]
+        )
+        self.rivals = others if ahead is None or before is None else [*others, Rival(before, -ahead)]
+        self.maps = maps
         self.number += 1
+
+    def lose(self, maps: tuple[KeyMap, ...], work: float) -> None:
+        """Note that maps have cost so much, whatever was expected of them."""
+        self.rivals = [*(one for one in self.rivals if one.maps != maps), Rival(maps, -work)]
+
+    def meet(self, maps: tuple[KeyMap, ...]) -> None:
+        """Note maps that are cheaper than those in force; of too many, the one is forgotten that least is known of."""
+        if any(set(one.maps) == set(maps) for one in self.rivals):
+            return
+        known = sorted(self.rivals, key=lambda one: -abs(one.ahead))
+        self.rivals = [*known[: MOST_RIVALS - 1], Rival(maps)]
 
     def begin_look(self, searches: Mapping[int, float], rows: int, *, is_tried: bool) -> bool:
         """Begin a look if the searches or the rows are others than those by which maps were chosen; says whether."""
@@ -115,7 +114,7 @@ class Learned:
                 return False
             self.looks, self.stored = self.looks + 1, rows
             return True
-        self.shares, self.stored, self.looks, self.switches = shares, rows, 1, 0
+        self.shares, self.stored, self.looks = shares, rows, 1
         return True
 
     def pays_a_look(self, patterns: int) -> bool:
@@ -126,8 +125,3 @@ class Learned:
         """Wait for some periods of searches, after a look that led to nothing."""
         self.next_look = self.searches + period * ((1 << self.idle) - 1)
         self.idle = min(self.idle + 1, MOST_IDLE)
-
-
-def _sort_keys(maps: tuple[KeyMap, ...]) -> set[frozenset[tuple[int, ...]]]:
-    """Give what maps have of keys, without their order and bits."""
-    return {frozenset(field.keys for field in one.fields) for one in maps}

@@ -63,6 +63,36 @@ class Sampled(Protocol):
         """Give how many values some keys have among so many rows."""
 
 
+class TunedCatalog(Sampled, Protocol):
+    """What the tuner asks of a catalog, and tells it."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The texts of the keys."""
+
+    @property
+    def maps(self) -> tuple[KeyMap, ...]:
+        """The maps in force."""
+
+    @property
+    def room(self) -> float:
+        """The bytes that indexes may take."""
+
+    @property
+    def stored(self) -> int:
+        """The number of rows."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts, from the oldest to the newest."""
+
+    def use(self, maps: Sequence[KeyMap]) -> None:
+        """Give parts that are yet to come these maps."""
+
+    def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
+        """Give a part these maps; says how many rows are put in order for that."""
+
+
 class SampledKeys:
     """What a catalog says of the values of keys in one part, asked once for each set of them."""
 

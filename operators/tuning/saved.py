@@ -13,7 +13,7 @@ from typing import Any
 from eddy.operators.index.counts import Work
 from eddy.operators.index.structures.key_map import Field, KeyMap
 from eddy.operators.tuning.assess.entries import read_count
-from eddy.operators.tuning.learned import MOST_IDLE, MOST_PAST, MOST_RETURNS, Learned
+from eddy.operators.tuning.learned import MOST_IDLE, MOST_RIVALS, Learned, Rival
 from eddy.operators.tuning.observed import MOST_SERVED, Observed
 from eddy.operators.tuning.settings import MOST_BITS
 from eddy.operators.tuning.trial import Trial
@@ -35,13 +35,12 @@ NUMBERS = (
     "number",
     "stored",
     "looks",
-    "switches",
     "quiet",
     "wait",
+    "calm",
     "idle",
     "next_look",
     "work",
-    "returns",
 )
 """The counts of `Learned`."""
 
@@ -59,8 +58,7 @@ def write_tuner(tuner: Tuner, names: Sequence[str]) -> dict[str, Any]:
             **{name: getattr(learned, name) for name in NUMBERS},
             "maps": None if learned.maps is None else _write_maps(learned.maps),
             "shares": list(map(list, learned.shares.items())),
-            "mix": list(map(list, learned.mix.items())),
-            "past": [_write_maps(maps) for maps in learned.past],
+            "rivals": [[_write_maps(one.maps), one.ahead] for one in learned.rivals],
             "corrected": list(map(list, learned.corrected.items())),
         },
         "assessment": tuner.assessment.snapshot(),
@@ -79,13 +77,13 @@ def read_tuner(tuner: Tuner, names: Sequence[str], state: Mapping[str, Any]) -> 
         raise ValueError(f"expected a wait from 1 to {MOST_WAIT}, got {learned.wait}")
     if learned.idle > MOST_IDLE:
         raise ValueError(f"expected up to {MOST_IDLE} idle looks, got {learned.idle}")
-    if learned.returns > MOST_RETURNS:
-        raise ValueError(f"expected up to {MOST_RETURNS} returns, got {learned.returns}")
     maps = state["learned"]["maps"]
     learned.maps = None if maps is None else _read_maps(maps, keys)
     learned.shares = _read_shares(state["learned"]["shares"], keys, MOST_PATTERNS)
-    learned.mix = _read_shares(state["learned"]["mix"], keys, MOST_PATTERNS)
-    learned.past = [_read_maps(maps, keys) for maps in _read_list(state["learned"]["past"], MOST_PAST)]
+    learned.rivals = [
+        Rival(_read_maps(rival, keys), _read_number(ahead))
+        for rival, ahead in _read_list(state["learned"]["rivals"], MOST_RIVALS)
+    ]
     learned.corrected = _read_shares(state["learned"]["corrected"], keys, MOST_CORRECTIONS)
     observed = _read_observed(state["observed"], keys)
     trial = None if state["trial"] is None else _read_trial(state["trial"], keys)

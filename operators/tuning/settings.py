@@ -8,10 +8,6 @@ from typing import Any
 
 from eddy.errors import QueryError, is_whole, quote, unknown_name, write_repr
 
-KINDS = ("patterns", "hash", "bits", "static", "chosen", "told")
-"""Ways to say which key maps a STeM has: one for each access pattern; the `count` most frequent ones; one bit-address
-index; that one chosen once; a set of maps chosen by cost; and what is best for the counts that are to come."""
-
 TOLD = "told"
 """The kind that knows what is to come: experiments record it, and nobody else has it."""
 
@@ -36,15 +32,40 @@ LAYOUT = ("kind", "merge", "time_order")
 TUNING = ("assess", "epsilon", "theta", "schedule", "period", "trigger", "migrate")
 """The keys of the kinds that choose more than once."""
 
-USED: Mapping[str, Collection[str]] = {
-    "patterns": LAYOUT,
-    "hash": (*LAYOUT, "count", *TUNING),
-    "bits": (*LAYOUT, "bits", *TUNING, "cost"),
-    "static": (*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"),
-    "chosen": (*LAYOUT, *TUNING, "cost"),
-    TOLD: (*LAYOUT, "schedule", "period", "trigger", "migrate", "cost"),
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """A way to say which key maps a STeM has.
+
+    `keys` are those of `[index]` that it uses; all others would say nothing. `cost` is the price by which it chooses,
+    where nothing is said. One that `is_free` may leave the catalog alone, which then builds the index of a pattern that
+    is missed; under the others it is their point to do without. One that `is_thrifty` looks only as often as the work
+    since the last look pays for; the paper's keep to their schedule. One that `is_told` knows what is to come.
+    """
+
+    keys: Collection[str]
+    cost: str = "work"
+    chooses: bool = True
+    chooses_again: bool = True
+    is_free: bool = False
+    is_thrifty: bool = False
+    is_told: bool = False
+
+
+KINDS: Mapping[str, Kind] = {
+    # One map for each access pattern.
+    "patterns": Kind(keys=(*LAYOUT, "chains"), chooses=False),
+    # The `count` most frequent ones.
+    "hash": Kind(keys=(*LAYOUT, "count", *TUNING)),
+    # One bit-address index, and that one chosen once.
+    "bits": Kind(keys=(*LAYOUT, "bits", *TUNING, "cost"), cost="paper"),
+    "static": Kind(
+        keys=(*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"), cost="paper", chooses_again=False
+    ),
+    # A set of maps by cost, and what is best for the searches that are to come.
+    "chosen": Kind(keys=(*LAYOUT, *TUNING, "cost"), is_free=True, is_thrifty=True),
+    TOLD: Kind(keys=(*LAYOUT, "schedule", "period", "trigger", "migrate", "cost"), is_free=True, is_told=True),
 }
-"""The keys that each kind uses; all others would say nothing."""
 
 
 Coming = Sequence[Mapping[str, Mapping[str, float]]]
@@ -58,6 +79,7 @@ class IndexSettings:
     `count` indexes of kind `hash`; `bits` of a bit-address index. `epsilon` and `theta` bound what an assessment
     forgets and what it reports. `period` and `trigger` are in requests, as is `training`, after which `static` chooses.
     `merge` and `time_order` say how rows are laid out: as one index for neighbouring segments, and in order of time.
+    `chains` lets searches by whole patterns go along chains of rows, where kernels are compiled.
     `coming` is what an experiment has recorded for `told`.
     """
 
@@ -73,17 +95,28 @@ class IndexSettings:
     migrate: str = "none"
     merge: bool = True
     time_order: bool = True
+    chains: bool = True
     training: int = 60_000
     cost: str | None = None
     coming: Coming = ()
+
+    @property
+    def does(self) -> Kind:
+        """What its kind does."""
+        return KINDS[self.kind]
+
+    @property
+    def may_link(self) -> bool:
+        """Searches may go along chains: each pattern has an index of its own, and windows bound a search."""
+        return self.chains and not self.does.chooses and self.merge and self.time_order
 
     def describe(self) -> dict[str, Any]:
         """Give the keys that the kind uses, with their values.
 
         >>> IndexSettings(kind="patterns").describe()
-        {'kind': 'patterns', 'merge': True, 'time_order': True}
+        {'kind': 'patterns', 'merge': True, 'time_order': True, 'chains': True}
         """
-        return {name: value for name, value in self.keys().items() if name in USED[self.kind]}
+        return {name: value for name, value in self.keys().items() if name in self.does.keys}
 
     def keys(self) -> dict[str, Any]:
         """Give all keys that a user may set, with their values."""
@@ -94,7 +127,7 @@ IndexChoice = str | Mapping[str, Any] | IndexSettings | None
 """A kind; a kind with its keys, {"kind": "bits", "bits": 14}; or all settings. None leaves everything as it comes."""
 
 CHOICES: Mapping[str, Collection[str]] = {
-    "kind": KINDS,
+    "kind": tuple(KINDS),
     "assess": ASSESSMENTS,
     "schedule": SCHEDULES,
     "migrate": MIGRATIONS,
@@ -120,6 +153,7 @@ NUMBERS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "training": ("a whole number of 1 or more", lambda value: is_whole(value, 1)),
     "merge": ("true or false", lambda value: isinstance(value, bool)),
     "time_order": ("true or false", lambda value: isinstance(value, bool)),
+    "chains": ("true or false", lambda value: isinstance(value, bool)),
 }
 """What each of the other keys may be."""
 
@@ -165,10 +199,10 @@ def find_mistakes(given: Mapping[str, Any], *, may_be_told: bool = False) -> Ite
     wrong = [(key, text) for key, value in given.items() if (text := _describe_wrong(key, value))]
     kind = given.get("kind", IndexSettings().kind)
     if not any(key == "kind" for key, _ in wrong):
-        if kind == TOLD and not may_be_told:
+        if KINDS[kind].is_told and not may_be_told:
             wrong.append(("kind", _TOLD_TEXT))
         bad = {key for key, _ in wrong}
-        wrong += [(key, _describe_unused(key, kind)) for key in given if key not in USED[kind] and key not in bad]
+        wrong += [(key, _describe_unused(key, kind)) for key in given if key not in KINDS[kind].keys and key not in bad]
     yield from wrong
     if not {"epsilon", "theta"} & {key for key, _ in wrong}:
         yield from _find_contradictions(given)
@@ -211,7 +245,7 @@ _TOLD_TEXT = (
 
 
 def _describe_unused(key: str, kind: str) -> str:
-    users = [name for name in KINDS if key in USED[name] and name != TOLD]
+    users = [name for name, one in KINDS.items() if key in one.keys and not one.is_told]
     return f'the kind "{kind}" does not use it, only {quote(users)} {"does" if len(users) == 1 else "do"}; take it away'
 
 

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
 from eddy.operators.index.price import CANDIDATE, SORTED_ROW
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
-from eddy.operators.tuning.contracts import REST, Assessment, OldPart
+from eddy.operators.tuning.contracts import REST, Assessment
 from eddy.operators.tuning.cost import COSTS, price, tabulate, total
-from eddy.operators.tuning.learned import Learned
+from eddy.operators.tuning.learned import Learned, Rival
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
-from eddy.operators.tuning.observed import Observed, Part, Sampled, SampledKeys
+from eddy.operators.tuning.migrator import Migrator, Searched, has_maps
+from eddy.operators.tuning.observed import Observed, Part, TunedCatalog
 from eddy.operators.tuning.select.registry import SELECTIONS
-from eddy.operators.tuning.settings import TOLD, IndexSettings
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
 from eddy.operators.tuning.workload import Workload
 
-MARGIN = 0.1
-"""Share of the work that a switch must save, by its price. It doubles with every switch under the same searches, so
-that two sets of maps of about the same price do not take turns, and with every one that was taken back: then prices
-are wrong here."""
+MARGIN = 0.2
+"""Share of the work of a row's life, or of a period if that is longer, that other maps must have saved, by their price,
+before they are put in force. So long it takes until all rows have them, and what has not lasted will not: searches that
+go to and fro leave them behind again before that. It doubles with every switch that was taken back, since prices are
+wrong here then, or searches turn."""
+
+MARGIN_TOLD = 0.1
+"""Share of the work of a period that other maps must save, for searches that are known to come."""
+
+MEMORY = 8
+"""Lives of a row after which half of what was known of other maps is forgotten, and of what was learned by switches
+that were taken back: a turn of the searches is as long as a window or two, and what comes after several may be for
+good."""
 
 MOST_FILLING = 16
 """Micro-batches after which maps are chosen in any case, of rows that never go."""
@@ -32,9 +42,6 @@ MOST_FILLING = 16
 SPLIT = 2.0
 """Parts more that a search looks into after a switch: with windows of 40,000 rows and two switches of one input, of
 2.4 parts there were 4.9. Those of few rows that came since merge only among themselves."""
-
-SORTED_AGAIN = 1.0
-"""Rows that are put in order again for each row that comes, while old parts get new maps."""
 
 FIRST_SEARCHES = 4_096
 """Searches after which maps are chosen for the first time, or a period, if that is less."""
@@ -51,44 +58,17 @@ MOST_WAIT = 64
 MOST_CORRECTIONS = 512
 """Sets of keys of which it is remembered what was found of what was predicted."""
 
-CHOSEN = "chosen"
-
-FREE = (CHOSEN, TOLD)
-"""The kinds that may leave the catalog alone; the others say what indexes there are from the first choice on."""
-
-STILL = MIGRATIONS["partial"]()
-"""Rows that do not go, as those of a table, would never get the maps in force: they do where that pays."""
-
 TAKEN_BACK = "taken back"
 
 FORCED = "as the kind asks for"
 """Why maps are chosen the first time, whatever they save, of a kind that may not leave the catalog alone."""
 
 
-class TunedCatalog(Sampled, Protocol):
-    """What the tuner asks of a catalog, and tells it."""
+class Race(NamedTuple):
+    """What the maps in force take in a micro-batch, and the share of it that each of their rivals would save."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The texts of the keys."""
-
-    @property
-    def maps(self) -> tuple[KeyMap, ...]:
-        """The maps in force."""
-
-    @property
-    def room(self) -> float:
-        """The bytes that indexes may take."""
-
-    @property
-    def parts(self) -> Sequence[Part]:
-        """The parts, from the oldest to the newest."""
-
-    def use(self, maps: Sequence[KeyMap]) -> None:
-        """Give parts that are yet to come these maps."""
-
-    def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
-        """Give a part these maps; says how many rows are put in order for that."""
+    work: float
+    gains: Mapping[tuple[KeyMap, ...], float]
 
 
 class Tuner:
@@ -102,22 +82,20 @@ class Tuner:
         self.told: list[Tuning] = []
         self._catalog = catalog
         self._settings = settings
+        self._does = settings.does
         self._seed = seed
-        self._prices = COSTS[settings.cost or ("paper" if settings.kind in ("bits", "static") else "work")]
+        self._prices = COSTS[settings.cost or settings.does.cost]
         self._selection = SELECTIONS[settings.kind](settings)
-        self._migration = MIGRATIONS[settings.migrate]()
-        # Rows that may be put in order again now, and old parts that are not worth it.
-        self._budget = 0.0
-        self._left_alone: set[int] = set()
+        self._migrator = Migrator(catalog, MIGRATIONS[settings.migrate]())
         self.assessment = self.assess_anew()
 
     @property
     def is_new(self) -> bool:
         """No maps were chosen yet, and there are searches enough to."""
-        fixed = self._settings.kind == "static"
-        first = self._settings.training if fixed else min(self._settings.period, FIRST_SEARCHES)
+        again = self._does.chooses_again
+        first = min(self._settings.period, FIRST_SEARCHES) if again else self._settings.training
         enough = self.observed.searches >= first and self.observed.batches >= LEAST_BATCHES
-        return enough and not self.learned.looks and self._may_choose(self._catalog.parts)
+        return enough and not self.learned.looks and self._may_choose()
 
     def assess_anew(self) -> Assessment:
         """Make an assessment that has counted nothing, with chance of its own: that of when it began."""
@@ -130,7 +108,8 @@ class Tuner:
         """Take note of a micro-batch, and give its searches."""
         self.learned.batches += 1
         self.learned.arrived += counts.arrived
-        stored = sum(part.rows for part in self._catalog.parts)
+        self.learned.calm += 1
+        stored = self._catalog.stored
         self.observed.add(counts, stored)
         self.learned.work += count_work(counts)
         searches = 0
@@ -140,7 +119,10 @@ class Tuner:
         self.learned.searches += searches
         if self.learned.maps is not None:
             # Where no rows come, as in a table, searches pay for those that are put in order again.
-            self._migrate(self.learned.maps, counts.arrived or searches, is_still=not counts.arrived)
+            came, searched = counts.arrived or searches, Searched(self.observed, self.learned.corrected, self._life())
+            migrated = self._migrator.migrate(self.learned.maps, came, searched, is_still=not counts.arrived)
+            if self.trial is not None:
+                self.trial.migrated += migrated
         if self.trial is not None:
             self._follow(self.trial, counts, stored)
         return searches
@@ -160,81 +142,109 @@ class Tuner:
 
     def tune(self, why: str, coming: Mapping[int, float] | None = None) -> None:
         """Choose maps by what was counted, or by what is to come, and begin to count anew."""
-        parts = self._catalog.parts
-        if not self._may_choose(parts):
-            return
-        if self._settings.kind == CHOSEN and not self.learned.pays_a_look(self.assessment.tracked):
-            # The paper's kinds keep to their schedule.
+        is_paid = not self._does.is_thrifty or self.learned.pays_a_look(self.assessment.tracked)
+        if not (is_paid and self._may_choose()):
             return
         counted = coming if coming is not None else self.assessment.counts()
         searches: Mapping[int, float] = {p: float(times) for p, times in counted.items() if p != REST and times}
-        if coming is None:
-            searches = self.learned.remember(searches)
-        if (
-            searches
-            and parts
-            and self.learned.begin_look(searches, sum(part.rows for part in parts), is_tried=self.trial is not None)
-        ):
-            self._choose(why, searches, parts)
+        if searches and self._catalog.stored:
+            self._look(why, searches)
         self.observed = Observed()
         self.assessment = self.assess_anew()
 
-    def _may_choose(self, parts: Sequence[Part]) -> bool:
+    def _may_choose(self) -> bool:
         """Tell whether prices say something: what is cheap in a window that fills is not what is, once rows go."""
         learned = self.learned
-        return (
-            self._settings.kind not in FREE
-            or learned.arrived > sum(part.rows for part in parts)
-            or learned.batches >= MOST_FILLING
-        )
+        return not self._does.is_free or learned.arrived > self._catalog.stored or learned.batches >= MOST_FILLING
 
-    def _choose(self, why: str, searches: Mapping[int, float], parts: Sequence[Part]) -> None:
+    def _look(self, why: str, searches: Mapping[int, float]) -> None:
+        """Look for cheaper maps if that is due, and hold those that were found before against those in force."""
+        learned, parts = self.learned, self._catalog.parts
+        is_due = learned.begin_look(searches, self._catalog.stored, is_tried=self.trial is not None)
+        if not (is_due or learned.rivals):
+            return
+        workload = self._describe(parts)
+        asked = self._expect(searches, workload, parts)
+        before = tuple(one for one in self._catalog.maps if one.fields)
+        if is_due:
+            proposed = tuple(self._selection.select(asked))
+            if learned.maps is None and not self._does.is_free:
+                # Whoever asks for this kind does not ask whether another is better: nothing is promised, or tried.
+                trial = self._switch(f"{why}, {FORCED}", before, proposed, 0.0, workload)
+                self._tell(trial, None, is_forced=True)
+                return
+            if set(proposed) != set(before):
+                learned.meet(proposed)
+        race = self._race(before, asked)
+        # A switch is looked at first: what comes of it says more than another guess.
+        best = self._find_best(race) if is_due or self.trial is None else None
+        if best is not None:
+            self.trial = self._switch(why, before, best.maps, race.gains[best.maps], workload)
+            self._tell(self.trial, None)
+        elif self._does.is_thrifty and is_due and all(gain <= 0 for gain in race.gains.values()):
+            learned.look_later(self._settings.period)
+
+    def _describe(self, parts: Sequence[Part]) -> Workload:
+        """Describe what was observed, after it was held against what was predicted."""
         learned = self.learned
         workload = self.observed.describe(parts, self._catalog, learned.corrected, self._catalog.room)
         learned.corrected.update(self.observed.correct(workload))
-        for keys in list(learned.corrected)[:-MOST_CORRECTIONS]:
-            del learned.corrected[keys]
-        # What is to come is searched in the rows that there are now; if it is more than what was counted, so many more
-        # rows come with it.
+        for known in list(learned.corrected)[:-MOST_CORRECTIONS]:
+            del learned.corrected[known]
+        return workload
+
+    def _expect(self, searches: Mapping[int, float], workload: Workload, parts: Sequence[Part]) -> Workload:
+        """Expect some searches.
+
+        What is to come is searched in the rows that there are now; if it is more than what was counted, so many more
+        rows come with it.
+        """
         more = sum(searches.values()) / max(self.observed.searches, 1)
         grown = sum(part.rows for part in parts) * self.observed.batches / max(self.observed.stored, 1)
-        asked = replace(
+        return replace(
             workload,
             searches=searches,
             arrived=workload.arrived * more,
             calls=workload.calls * more,
             stored=workload.stored * grown,
         )
-        proposed = tuple(self._selection.select(asked))
-        before = tuple(one for one in self._catalog.maps if one.fields)
-        now, then = (self._price_calls(asked) + self._price(maps, asked) for maps in (before, proposed))
-        then += self._price_split(asked)
-        gain = 1 - then / now if now > 0 else 0.0
-        must = learned.maps is None and self._settings.kind not in FREE
-        if not must and (
-            set(proposed) == set(before)
-            or learned.searches < learned.quiet
-            or gain <= MARGIN * 2**learned.switches * learned.wait
-            or (now - then) * self._life(parts) <= self._work(proposed, parts) * max(self.observed.batches, 1)
-        ):
-            if self._settings.kind == CHOSEN:
-                learned.look_later(self._settings.period)
-            return
-        trial = self._switch(why, before, proposed, gain, workload)
-        # Whoever asks for this kind of index does not ask whether another is better: nothing is promised, or tried.
-        self.trial = None if must else trial
-        self._tell(replace(trial, why=f"{why}, {FORCED}") if must else trial, None, is_forced=must)
+
+    def _race(self, before: tuple[KeyMap, ...], asked: Workload) -> Race:
+        """Hold the rivals against the maps in force by these searches."""
+        batches, calls, split = self.observed.batches, self._price_calls(asked), self._price_split(asked)
+        now = calls + self._price(before, asked)
+        kept = 0.5 ** (batches / (MEMORY * max(self._life(), 1.0)))
+        gains = {}
+        for rival in self.learned.rivals:
+            saved = now - (calls + self._price(rival.maps, asked) + split)
+            rival.ahead = rival.ahead * kept + saved
+            gains[rival.maps] = saved / now if now > 0 else 0.0
+        return Race(now / max(batches, 1), gains)
+
+    def _find_best(self, race: Race) -> Rival | None:
+        """Find the rival that is far enough ahead, and saves more than a switch costs."""
+        learned, life = self.learned, self._life()
+        if learned.calm > MEMORY * life:
+            learned.wait, learned.calm = max(learned.wait // 2, 1), 0
+        # What is to come is no guess, so it need not have lasted.
+        lasting = (
+            MARGIN_TOLD * self.observed.batches if self._does.is_told else MARGIN * max(life, self.observed.batches)
+        )
+        least = lasting * learned.wait * race.work
+        best = max(learned.rivals, key=lambda one: one.ahead, default=None)
+        if best is None or best.ahead <= least or learned.searches < learned.quiet or race.gains[best.maps] <= 0:
+            return None
+        return best if race.gains[best.maps] * race.work * life > self._work(best.maps) else None
 
     def _switch(
         self, why: str, before: tuple[KeyMap, ...], after: tuple[KeyMap, ...], gain: float, workload: Workload
     ) -> Trial:
         learned = self.learned
         self._catalog.use(after)
-        learned.put(before, after, is_chosen=True)
-        learned.switches += 1
+        learned.put(after)
         learned.idle = 0
         done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
-        self._budget, self._left_alone = 0.0, set()
+        self._migrator.begin()
         return Trial(
             number=learned.number,
             why=why,
@@ -243,7 +253,7 @@ class Tuner:
             predicted=gain,
             patterns=self.assessment.tracked,
             ratio=done / modelled if done > 0 and modelled > 0 else 1.0,
-            left=sum(part.rows for part in self._catalog.parts),
+            left=self._catalog.stored,
         )
 
     def _follow(self, trial: Trial, counts: IndexCounts, stored: int) -> None:
@@ -252,7 +262,7 @@ class Tuner:
         is_whole = trial.left <= 0
         if not is_whole:
             trial.left -= counts.arrived
-            if trial.left <= 0 or all(_has(part, trial.after) for part in self._catalog.parts):
+            if trial.left <= 0 or all(has_maps(part, trial.after) for part in self._catalog.parts):
                 trial.left, trial.observed = 0, Observed()
                 return
         measured = trial.observed
@@ -266,18 +276,17 @@ class Tuner:
             self.trial = None
             self.learned.corrected.update(measured.correct(workload))
             if saved < -WORSE:
-                self._take_back(trial, saved)
-            elif saved > 0:
-                self.learned.wait = max(self.learned.wait // 2, 1)
+                self._take_back(trial, saved, workload)
 
-    def _take_back(self, trial: Trial, saved: float) -> None:
-        """Go back to the maps before, and stay there for a time that doubles."""
+    def _take_back(self, trial: Trial, saved: float, workload: Workload) -> None:
+        """Go back to the maps before, and stay there for a time that doubles; others have to make up for the loss."""
         learned = self.learned
         self._catalog.use(trial.before)
-        learned.put(trial.after, trial.before, is_chosen=False)
+        learned.put(trial.before)
+        learned.lose(trial.after, self._price(trial.after, workload) * (1 - 1 / (1 - saved)))
         learned.quiet = learned.searches + learned.wait * self._settings.period
-        learned.wait = min(2 * learned.wait, MOST_WAIT)
-        self._budget, self._left_alone = 0.0, set()
+        learned.wait, learned.calm = min(2 * learned.wait, MOST_WAIT), 0
+        self._migrator.begin()
         self._tell(
             replace(
                 trial,
@@ -291,51 +300,9 @@ class Tuner:
             None,
         )
 
-    def _migrate(self, maps: tuple[KeyMap, ...], came: int, *, is_still: bool) -> None:
-        """Give old parts the maps in force, the newest first, within the bound."""
-        migration = STILL if is_still else self._migration
-        parts = self._catalog.parts
-        waiting = [
-            (at, part)
-            for at, part in reversed(list(enumerate(parts)))
-            if part.rows and not _has(part, maps) and part.number not in self._left_alone
-        ]
-        if not waiting:
-            self._budget = 0.0
-            return
-        self._budget += SORTED_AGAIN * came
-        for at, part in waiting:
-            rows = part.rows * max(len(maps), 1)
-            if rows > self._budget:
-                break
-            if not migration.choose([self._weigh(at, maps, parts)]):
-                self._left_alone.add(part.number)
-                continue
-            self._budget -= rows
-            done = self._catalog.migrate(part.number, maps)
-            if self.trial is not None:
-                self.trial.migrated += done
-
-    def _weigh(self, at: int, maps: tuple[KeyMap, ...], parts: Sequence[Part]) -> OldPart:
-        """Say what a part has still to serve, and what new maps would save of that."""
-        part, rows = parts[at], sum(one.rows for one in parts)
-        newer = sum(one.rows for one in parts[at + 1 :])
-        left = self._life(parts) * (1 - newer / max(rows, 1))
-        here = Workload(
-            arrived=0.0,
-            searches={p: times / max(self.observed.batches, 1) for p, times in self.observed.asked.items()},
-            stored=float(part.rows),
-            keys=SampledKeys(self._catalog, part.rows),
-            corrected=self.learned.corrected,
-        )
-        had = tuple(one for one in part.maps if one.fields)
-        work = MEASURED.sort * part.rows * len(maps)
-        saved = (price_maps(had, here) - price_maps(maps, here)) * left
-        return OldPart(number=part.number, rows=part.rows, saved=saved, work=work)
-
-    def _life(self, parts: Sequence[Part]) -> float:
+    def _life(self) -> float:
         """Give the micro-batches that a row stays; if none has gone yet, as many as there have been."""
-        rows = sum(part.rows for part in parts)
+        rows = self._catalog.stored
         if self.learned.arrived <= rows or not self.observed.arrived:
             return float(self.learned.batches)
         return rows * self.observed.batches / self.observed.arrived
@@ -345,7 +312,7 @@ class Tuner:
 
         It goes with the rows that have the maps before; if all get others at once, there is none.
         """
-        if not self._settings.merge or self._settings.migrate == "all" or self._settings.kind == TOLD:
+        if not self._settings.merge or self._settings.migrate == "all" or self._does.is_told:
             return 0.0
         looks = self._prices.lookup * sum(workload.searches.values())
         return SPLIT * (looks + self._price_calls(workload) / workload.parts)
@@ -354,9 +321,9 @@ class Tuner:
         """Price what looks into parts take whatever the maps, and however few tuples go at once."""
         return self._prices.call * workload.calls
 
-    def _work(self, maps: Sequence[KeyMap], parts: Sequence[Part]) -> float:
+    def _work(self, maps: Sequence[KeyMap]) -> float:
         """Price what a switch itself costs: only where all parts are migrated is that known, and much."""
-        rows = sum(part.rows for part in parts) if self._settings.migrate == "all" else 0
+        rows = self._catalog.stored if self._settings.migrate == "all" else 0
         return self._prices.sort * rows * len(maps)
 
     def _price(self, maps: Sequence[KeyMap], workload: Workload) -> float:
@@ -384,8 +351,3 @@ def count_work(counts: IndexCounts) -> int:
     """Price what was done, in looks of a tuple into a part."""
     found = sum(done.lookups + CANDIDATE * done.candidates for done in counts.served.values())
     return int(found + SORTED_ROW * sum(counts.sorted_rows.values()))
-
-
-def _has(part: Part, maps: Sequence[KeyMap]) -> bool:
-    """Tell whether a part has all of some maps."""
-    return set(part.maps).issuperset(maps)

@@ -8,12 +8,13 @@ from typing import Any
 from eddy.errors import CheckpointError, describe_error
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import IndexCounts
+from eddy.operators.tuning.observed import TunedCatalog
 from eddy.operators.tuning.saved import OtherKeys, read_tuner, write_tuner
 from eddy.operators.tuning.schedule.registry import SCHEDULES
-from eddy.operators.tuning.settings import TOLD, IndexSettings
-from eddy.operators.tuning.tuner import TunedCatalog, Tuner
+from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.tuner import Tuner
 
-VERSION = 3
+VERSION = 4
 """Of what a snapshot has learned; one of another version is let go of, since nothing but learning is lost."""
 
 FIRST = "first"
@@ -32,7 +33,10 @@ class Tuners:
 
     def _begin(self) -> None:
         settings = self._settings
-        names = [] if settings.kind == "patterns" else list(self._catalogs)
+        does = settings.does
+        # Of one key there is one map to have: whoever may leave the catalog alone does so.
+        least = 2 if does.is_free else 0
+        names = [n for n, catalog in self._catalogs.items() if does.chooses and len(catalog.names) >= least]
         self._tuners = {
             name: Tuner(name, self._catalogs[name], settings, _mix([*self._seed, number]))
             for number, name in enumerate(names)
@@ -45,7 +49,7 @@ class Tuners:
             return
         self._batch += 1
         self._schedule.note({name: tuner.note(counts[name]) for name, tuner in self._tuners.items()})
-        turn = dict(self._schedule.ask()) if self._settings.kind != "static" else {}
+        turn = dict(self._schedule.ask()) if self._settings.does.chooses_again else {}
         turn.update({name: FIRST for name, tuner in self._tuners.items() if tuner.is_new})
         for name, why in turn.items():
             self._tuners[name].tune(why, self._find_coming(name))
@@ -59,7 +63,7 @@ class Tuners:
 
     def _find_coming(self, name: str) -> dict[int, float] | None:
         """Add up the searches that are to come, for a period; None for a kind that is not told."""
-        if self._settings.kind != TOLD:
+        if not self._settings.does.is_told:
             return None
         patterns: dict[str, float] = {}
         for batch in self._settings.coming[self._batch :]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eddy.contracts import Hop, Task
@@ -12,12 +12,13 @@ from eddy.query.join_graph import cached_name, is_meets, probe_target
 class Candidate(NamedTuple):
     """A cache that may stand in for the probes of a route from place `start` on, up to `stop`.
 
-    Filters among them come behind it.
+    It has combinations of `inputs`. Filters among the probes come behind it.
     """
 
     hop: Hop
     start: int
     stop: int
+    inputs: frozenset[str] = frozenset()
 
     def overlaps(self, other: Candidate) -> bool:
         """Tell whether both stand in for some probe."""
@@ -28,11 +29,30 @@ def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], m
     """List the caches that may be placed in a route, the smallest first; `most` are looked at."""
     found: list[Candidate] = []
     for start, stop in _list_parts(route, probes):
-        name = cached_name([probe_target(hop.operator) for hop in route[start:stop] if hop.operator in probes])
+        inputs = frozenset(probe_target(hop.operator) for hop in route[start:stop] if hop.operator in probes)
+        name = cached_name(inputs)
         hop = next((hop for hop in task.options(route[:start]) if hop.operator == name), None)
         if hop is not None:
-            found.append(Candidate(hop, start, stop))
+            found.append(Candidate(hop, start, stop, inputs))
     return found[:most]
+
+
+def keeps_prefix(inputs: frozenset[str], routes: Mapping[str, Sequence[Hop]], probes: Collection[str]) -> bool:
+    """Tell whether rows of a cache's inputs are joined with each other before they are joined with anything else.
+
+    It is the prefix invariant, definition 5.4.2 of Babu's thesis. An input of which no route is known, such as a table,
+    has no rows that come.
+
+    >>> routes = {"b": [Hop("probe_c"), Hop("probe_a")], "c": [Hop("probe_a"), Hop("probe_b")]}
+    >>> probes = ["probe_a", "probe_b", "probe_c"]
+    >>> [keeps_prefix(frozenset(some), routes, probes) for some in (["b"], "bc", "abc")]
+    [True, False, True]
+    """
+    for name in inputs & routes.keys():
+        first = [probe_target(hop.operator) for hop in routes[name] if hop.operator in probes][: len(inputs) - 1]
+        if not inputs.issuperset(first):
+            return False
+    return True
 
 
 def _list_parts(route: Sequence[Hop], probes: Collection[str]) -> Iterator[tuple[int, int]]:

@@ -32,19 +32,20 @@ class Takings:
         self._now = [0.0, 0.0]
         self._rounds: deque[list[float]] = deque(maxlen=ROUNDS)
         self.seen = 0
+        # Whether the last round was one in which it was used.
+        self.is_fresh = False
 
     def add(self, rows: float, seconds: float) -> None:
         """Count a step."""
         self._now = [self._now[0] + rows, self._now[1] + seconds]
 
-    def end_round(self) -> bool:
-        """End a round; says whether the cache was used in it."""
-        if not self._now[0]:
-            return False
-        self.seen += 1
-        self._rounds.append(self._now)
-        self._now = [0.0, 0.0]
-        return True
+    def end_round(self) -> None:
+        """End a round."""
+        self.is_fresh = bool(self._now[0])
+        if self.is_fresh:
+            self.seen += 1
+            self._rounds.append(self._now)
+            self._now = [0.0, 0.0]
 
     def begin(self) -> None:
         """Forget everything: the cache is used anew."""
@@ -74,6 +75,8 @@ class Takings:
     @property
     def is_falling(self) -> bool:
         """Whether the last round took much less than the one before: more and more keys are held."""
+        if len(self._rounds) < 2:
+            return False
         last, before = (self._price([one]) for one in (self._rounds[-1], self._rounds[-2]))
         return last < STILL_FALLING * before
 

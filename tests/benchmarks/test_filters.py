@@ -49,3 +49,5 @@ def test_a_suite_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]
     assert main(["filers"]) == 2
     known = ", ".join(f'"{name}"' for name in SUITES)
     assert capsys.readouterr().err == f'unknown suite "filers"; known: {known}\n'
+    assert main(["kernels.search"]) == 2
+    assert capsys.readouterr().err.startswith('suite "kernels": unknown benchmark "search"; known: ')

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.contracts import Leg, Policy, Setting, Task
+from eddy.engine import rounds
 from eddy.local import Run
 from eddy.observe.caching import CacheCount
 from eddy.operators.cache import cache as caching
@@ -21,7 +23,7 @@ from eddy.operators.cache import store as storing
 from eddy.operators.cache.cache import Cache
 from eddy.operators.cache.room import Caches
 from eddy.operators.cache.whole import WholeCache
-from eddy.query import Range
+from eddy.query import Range, Rows
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
 from eddy.wiring import PolicyChoice
@@ -129,10 +131,10 @@ def test_keys_that_are_held_have_all_their_combinations(
 
 
 def check_combinations(cache: Cache) -> None:
-    if any(side.key.faulty for e in cache.scope.equalities for side in e.sides.values()):
+    if is_faulty(cache):
         return
     cache.keep_up(0)
-    held = [key for part in cache.store.parts for key in zip(*(c[part.held].tolist() for c in part.codes), strict=True)]
+    held = list_held(cache)
     assert len(set(held)) == len(held)
     kept = set(list_kept(cache))
     for combination in list_joined(cache):
@@ -146,6 +148,101 @@ def check_combinations(cache: Cache) -> None:
 def is_odd(cache: WholeCache, key: tuple[int, ...]) -> bool:
     """Whether tuples with a key are refused, since another one has its hash."""
     return bool(cache.look_up([np.array([code]) for code in key], 0).refused[0])
+
+
+class Tapped(Policy):
+    """Rows of `a` go by caches, and others to the inputs of these first: nearly all of them, or now and then a part."""
+
+    def __init__(self, setting: Setting) -> None:
+        pass
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        if task.lineage.origin == "a":
+            return [Leg(route=find_route(task, by_cache=True))]
+        legs = [Leg(route=find_route(task, last="probe_a"))]
+        others = np.flatnonzero(task.chance().random(task.rows) < task.chance().choice([0.0, 0.0, 0.3]))
+        if not len(others):
+            return legs
+        rest = np.setdiff1d(np.arange(task.rows), others)
+        first = Leg(route=find_route(task, first="probe_a"), rows=others)
+        return [first, replace(legs[0], rows=rest)] if len(rest) else [first]
+
+    @property
+    def is_calm(self) -> bool:
+        return False
+
+
+def find_route(task: Task, *, by_cache: bool = False, first: str = "", last: str = "") -> tuple[Hop, ...]:
+    steps: list[Hop] = []
+    while hops := task.after(steps):
+        cached = [hop for hop in task.options(steps) if by_cache and is_cached(hop.operator)]
+        steps.append(cached[-1] if cached else min(hops, key=lambda h: (h.operator != first, h.operator == last)))
+    return tuple(steps)
+
+
+@fewer(2)
+@given(case=keyed.cases(), seed=st.integers(0, 2**32), first=st.sampled_from([3, rounds.FIRST_ROUND]))
+def test_a_tap_gives_a_cache_what_it_finds_itself(case: Case, seed: int, first: int) -> None:
+    """All combinations that join, and where numbers say all about that, no others; also after several rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rounds, "FIRST_ROUND", first)
+        tapped, own = (list_stores(case, seed, by_tap=by_tap) for by_tap in (True, False))
+    assert len(tapped) == len(own)
+    for with_tap, without in zip(tapped, own, strict=True):
+        assert with_tap.held == without.held
+        assert without.joined <= with_tap.kept <= without.kept
+        assert with_tap.kept == without.kept or not without.is_plain
+
+
+class Stored(NamedTuple):
+    """What a cache has after a micro-batch: keys, combinations of living rows, and those of them that join."""
+
+    held: set[tuple[int, ...]]
+    kept: set[tuple[int, ...]]
+    joined: set[tuple[int, ...]]
+    is_plain: bool
+
+
+def list_stores(case: Case, seed: int, *, by_tap: bool) -> list[Stored]:
+    found: list[Stored] = []
+    with pytest.MonkeyPatch.context() as patch:
+        settle, is_tapped = Caches.settle, Cache._is_tapped
+
+        def settle_and_list(self: Caches) -> Sequence[CacheCount]:
+            found.extend(list_stored(cache) for cache in self.all if not is_faulty(cache))
+            return settle(self)
+
+        patch.setattr(Caches, "settle", settle_and_list)
+        patch.setattr(Cache, "_is_tapped", lambda *given: by_tap and is_tapped(*given))
+        patch.setattr(caching, "PURGE_SHARE", 1_000)
+        check(case, Tapped, None, seed)
+    return found
+
+
+def list_stored(cache: Cache) -> Stored:
+    stems = cache._stems
+    kept = {
+        c for c in list_kept(cache) if all(0 <= i < len(stems[n]) for n, i in zip(cache.scope.inputs, c, strict=True))
+    }
+    kept = {c for c in kept if all(stems[n].alive[i] for n, i in zip(cache.scope.inputs, c, strict=True))}
+    held = set(list_held(cache))
+    joined = {c for c in list_joined(cache) if read_key(cache, c) in held and has_come(cache, c)}
+    is_plain = not cache.scope.residuals and not any(stem.has_ranks for stem in stems.values())
+    return Stored(held, kept, joined, is_plain)
+
+
+def has_come(cache: Cache, combination: tuple[int, ...]) -> bool:
+    """Whether the cache has been kept up with all of its rows."""
+    rows = zip(cache.scope.inputs, combination, strict=True)
+    return all(row + cache.gone[name] < cache._upto[name] for name, row in rows)
+
+
+def is_faulty(cache: Cache) -> bool:
+    return any(side.key.faulty for e in cache.scope.equalities for side in e.sides.values())
+
+
+def list_held(cache: Cache) -> list[tuple[int, ...]]:
+    return [key for part in cache.store.parts for key in zip(*(c[part.held].tolist() for c in part.codes), strict=True)]
 
 
 def list_kept(cache: Cache) -> Iterator[tuple[int, ...]]:
@@ -176,7 +273,11 @@ def agree(sides: Mapping[str, Any], rows: Mapping[str, int]) -> bool:
 
 
 def is_inside(cache: Cache, rows: Mapping[str, int]) -> bool:
-    """Whether all rows are in their windows when the newest of them comes."""
+    """Whether all rows are in their windows when the newest comes; of windows of rows, whether they still are."""
+    for name, row in rows.items():
+        stem = cache._stems[name]
+        if isinstance(stem.window, Rows) and stem.ranks[row] < stem.arrived - stem.window.count:
+            return False
     times = {n: cache._stems[n].ticks[row] for n, row in rows.items() if cache._stems[n].timed}
     windows = {n: w.ticks for n in times if isinstance(w := cache._stems[n].window, Range)}
     return all(max(times.values()) - times[name] <= span for name, span in windows.items())
@@ -215,6 +316,9 @@ def test_a_cache_says_what_it_has_done() -> None:
     assert told["filled"].sum() == 20
     assert (told["look_ups"] == told["hits"])[told["filled"].cumsum() - told["filled"] == 20].all()
     assert (told["nbytes"] > 0).all()
+    # Once a tap is open what joins with new rows is taken from those that pass.
+    assert told["tapped"].tolist()[1:] == told["fresh"].tolist()[1:]
+    assert told["tapped"][0] == 0
     assert run.report.batches()["cache_bytes"].tolist() == told["nbytes"].tolist()
 
 

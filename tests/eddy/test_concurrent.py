@@ -120,9 +120,9 @@ def test_calls_that_nobody_awaits_are_cancelled() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"function": lambda k: k > 1, "concurrency": 2}, "concurrency goes with a function of one row"),
+        ({"function": lambda k: k > 1, "concurrency": 2}, "concurrency goes with a function whose calls may overlap"),
         ({"function": lambda k: k > 1, "concurrency": 0, "rowwise": True}, "concurrency: expected a whole number"),
-        ({"where": "k > 1", "concurrency": 2}, "columns, rowwise, setup and concurrency go with function"),
+        ({"where": "k > 1", "concurrency": 2}, "concurrency goes with function"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], said: str) -> None:

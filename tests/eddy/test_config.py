@@ -463,6 +463,23 @@ def test_a_circle_is_told_beside_the_other_mistakes(tmp_path: Path) -> None:
     assert 'got a circle, "odd" after "named" after "odd"; leave one out' in "\n".join(told)
 
 
+@pytest.mark.parametrize(
+    ("odd", "named", "told"),
+    [
+        ("", "cost = -3", "line 36, filters.named.cost: expected a number of 0 or more, or a time such as"),
+        ("", 'cost = "3 tokens"', 'line 36, filters.named.cost: filter "named": cost: expected a duration such as'),
+        ("cost = 2", 'cost = "3 seconds"', "line 31, filters.odd.cost: expected times, or numbers in one unit, got a"),
+        ("cost = 2", "", 'line 31, filters.odd.cost: expected a number for every function, since filter "odd" has one'),
+    ],
+)
+def test_costs_that_cannot_be_compared_are_one_mistake(odd: str, named: str, told: str, tmp_path: Path) -> None:
+    text = GOOD.replace("rowwise = true", f"rowwise = true\n{named}")
+    (_, line) = refused(
+        tmp_path, text.replace("[filters.named]", f"{odd}\n[filters.named]" if odd else "[filters.named]")
+    )
+    assert line.startswith(f"  {told}")
+
+
 def test_a_misspelt_key_hides_nothing_about_its_value(tmp_path: Path) -> None:
     told = refused(tmp_path, GOOD.replace('delay = "1 minute"', 'dely = "1 minit"'))
     assert [line.split(":")[0] for line in told[1:3]] == ["  line 13, streams.a.dely"] * 2

@@ -15,6 +15,7 @@ import eddy
 from eddy import wiring
 from eddy.engine import Engine
 from eddy.engine.snapshot import Snapshot, pack, unpack
+from eddy.kernels.choice import choose_kernels
 from eddy.observe import indexing
 from eddy.observe.counters import Counters
 from eddy.observe.indexing import IndexCount, Tuning
@@ -24,7 +25,7 @@ from eddy.operators import matching, stem
 from eddy.operators.index import admission
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
-from tests.eddy.test_engine import batch, engine, pairs, query
+from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
 
 COUNT = IndexCount(
     input="a",
@@ -42,6 +43,7 @@ COUNT = IndexCount(
     sorted_rows=50,
     predicted=1.5,
     observed=2.0,
+    by_pattern=(40,),
 )
 
 TUNING = Tuning(
@@ -64,13 +66,20 @@ def counters(*, indexes: Any = (), tunings: Any = (), number: int = 0) -> Counte
     return replace(running.read_counters(), batch=number, indexes=indexes, tunings=tunings)
 
 
-def test_a_join_tells_how_its_rows_were_found() -> None:
-    running = engine(query())
+@pytest.mark.parametrize("chains", [True, False])
+def test_a_join_tells_how_its_rows_were_found(chains: bool) -> None:
+    schemas = dict.fromkeys("ab", SCHEMA)
+    ticks = itertools.count()
+    index = {"kind": "patterns", "chains": chains}
+    running = wiring.engine(query(), schemas, "fixed", tables={}, clock=lambda: next(ticks) / 1024, seed=0, index=index)
     pairs(running, a=[(1, 1), (2, 1), (3, 2)], b=[(1, 1), (2, 3)])
     pairs(running, a=[(4, 1)], b=[(5, 2), (5, 9)])
     counted = running.read_counters()
     found = eddy.Report([counted]).indexes().set_index("input")
-    assert found["map"].to_dict() == {"a": "hash(a.k) 16 bits, time", "b": "hash(b.k) 16 bits, time"}
+    # Without compiled kernels rows are always put in order.
+    is_linked = chains and choose_kernels().kernels.walks
+    text = "chains of hash({}.k), the newest first" if is_linked else "hash({}.k) 16 bits, time"
+    assert found["map"].to_dict() == {"a": text.format("a"), "b": text.format("b")}
     assert found["patterns"].to_dict() == {"a": "a.k", "b": "b.k"}
     assert found["probes"].to_dict() == {"a": 2, "b": 1}
     assert found["matches"].to_dict() == {"a": 1, "b": 1}
@@ -99,16 +108,21 @@ def test_what_is_counted_survives_being_sent() -> None:
     assert (sent.indexes, sent.tunings) == (counted.indexes, counted.tunings)
     older = {name: value for name, value in to_plain(counted).items() if name not in ("indexes", "tunings")}
     assert from_plain(older).indexes == []
+    plain = to_plain(counted)
+    plain["indexes"] = [row[:-1] for row in plain["indexes"]]
+    assert from_plain(plain).indexes == [replace(one, by_pattern=()) for one in counted.indexes]
 
 
 def test_indexes_of_cells_add_up_and_stand_where_no_row_came() -> None:
     whole = CellSum()
-    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[replace(COUNT, patterns=("a.k", "a.v"))])})
+    other = replace(COUNT, patterns=("a.k", "a.v"), by_pattern=(30, 10))
+    first = whole.add(0, {0: counters(indexes=[COUNT]), 1: counters(indexes=[other])})
     assert first.indexes == [
         replace(
             COUNT,
             **{name: 2 * getattr(COUNT, name) for name in (*indexing.WORK, *indexing.STANDING)},
             patterns=("a.k", "a.v"),
+            by_pattern=(70, 10),
         )
     ]
     second = whole.add(1, {1: counters(indexes=[replace(COUNT, rows=120, probes=1)])})
@@ -287,8 +301,8 @@ STEADY = eddy.Query(
 """Rows go from the ninth micro-batch of 25 on."""
 
 
-def steady_batches(count: int) -> list[dict[str, pa.RecordBatch]]:
-    chance, rows = np.random.default_rng(1), 25 * count
+def steady_batches(count: int, seed: int = 1) -> list[dict[str, pa.RecordBatch]]:
+    chance, rows = np.random.default_rng(seed), 25 * count
     tables = {
         name: pa.record_batch(
             {"ts": np.arange(rows), "k": chance.integers(0, 12, rows), "v": chance.integers(0, 12, rows)}
@@ -335,18 +349,25 @@ def test_the_first_choice_of_a_kind_that_was_asked_for_promises_nothing() -> Non
     assert "%" not in next(line for line in explain(run.report).splitlines() if "as the kind asks for" in line)
 
 
-@pytest.mark.parametrize("policy", ["source", "content"])
+@pytest.mark.parametrize(("policy", "most", "late"), [("source", 36, 4), ("content", 18, 1)])
 def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
-    policy: str, monkeypatch: pytest.MonkeyPatch
+    policy: str, most: int, late: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A policy that finds two orders alike asks in turns; whoever chose for one of the turns chooses for both then."""
+    """A policy that finds two orders alike asks in turns; what was dear in the other turn has to make up for it.
+
+    By the last period alone it is 20 switches or more for each of the seeds; the rule was not made with the last two.
+    """
     monkeypatch.setattr(learned, "LOOK", 0)
-    parts = steady_batches(80)
-    running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
-    switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
-    # Three inputs; by the last period alone it is 20 or more.
-    assert len(switches) <= 15
-    assert sum(n >= 50 for n in switches) <= 1
+    switches = []
+    for seed in (1, 2, 11, 15):
+        parts = steady_batches(80, seed)
+        running = steady_engine({"kind": "bits", "period": 1_000, "trigger": 1_000, "theta": 0.01}, parts[0], policy)
+        told = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
+        # Of three inputs.
+        assert len(told) <= 12
+        switches += told
+    assert len(switches) <= most
+    assert sum(n >= 50 for n in switches) <= late
 
 
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])

@@ -101,7 +101,7 @@ def test_the_report_of_nothing_has_its_columns() -> None:
     assert list(report.operators().columns) == [
         "operator",
         "pattern",
-        *["rows_in", "evaluated", "skipped", "rows_out", "seconds", "rate", "microseconds"],
+        *["rows_in", "evaluated", "skipped", "reused", "rows_out", "seconds", "rate", "microseconds"],
     ]
     assert len(report.batches()) == 0
 

@@ -91,7 +91,7 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
         (
             lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]),
-            "columns, rowwise, setup and concurrency go with function",
+            "columns goes with function",
         ),
         (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),

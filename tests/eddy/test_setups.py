@@ -89,7 +89,7 @@ def needs(one: int) -> None: ...
     [
         ({"function": bool, "columns": ["v"], "setup": 3}, "setup: expected a function, got 3"),
         ({"function": bool, "columns": ["v"], "setup": needs}, '"needs" cannot be called without arguments'),
-        ({"where": "v > 1", "setup": needs}, "columns, rowwise, setup and concurrency go with function"),
+        ({"where": "v > 1", "setup": needs}, "setup goes with function"),
     ],
 )
 def test_one_that_cannot_be_is_refused(more: Any, message: str) -> None:

@@ -28,6 +28,33 @@ def test_longer_chains_have_results() -> None:
     assert eddy.run_local(made.query, made.data, policy="fixed", batch_rows=100).results.num_rows > 0
 
 
+def test_streams_may_have_one_key_in_common() -> None:
+    made = build("chain", {"streams": 4, "common": True, "rates": "1 1 5 5", "rows": 12_000, "window": 1_200}, seed=0)
+    assert [made.data[name]["k"].to_pandas().nunique() for name in "rstu"] == [100, 100, 100, 100]
+    assert made.query.joins == ("r.k = s.k", "s.k = t.k", "t.k = u.k")
+
+
+def test_a_burst_makes_the_first_stream_faster_from_the_middle_on() -> None:
+    made = build("chain", {"burst": 20, "rows": 30_000, "by_rows": True, "window": 3_000}, seed=0)
+    times = made.data["r"]["ts"].to_numpy()
+    assert (times >= 15_000).sum() / (times < 15_000).sum() == pytest.approx(20, rel=0.05)
+    assert made.data["s"].num_rows == 10_000
+    assert [stream.window for stream in made.query.streams] == [eddy.Rows(1_000)] * 3
+    # A micro-batch has the rows of one time.
+    sizes = [part.num_rows for part in made.cut(350)["r"]]
+    assert max(sizes) > 10 * max(sizes[:60])
+
+
+def test_what_no_index_answers_finds_the_same() -> None:
+    found = []
+    for scan in (False, True):
+        made = build("chain", {"scan": scan, "rows": 3_000, "window": 500}, seed=0)
+        run = eddy.run_local(made.query, made.data, policy="fixed", batch_rows=100)
+        found.append(run.results.num_rows)
+        assert any("k0" in name for name in run.report.indexes()["map"]) != scan
+    assert found[0] == found[1] > 0
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -37,6 +64,8 @@ def test_longer_chains_have_results() -> None:
         ({"rates": "1 1 x"}, "rates: expected 3 numbers"),
         ({"rates": [1, 0, 1]}, "rates: expected 3 numbers"),
         ({"multiplicity": 0}, "multiplicity"),
+        ({"burst": 0}, "burst: expected a number from 1 to 100"),
+        ({"common": 1}, "common: expected true or false"),
     ],
 )
 def test_mistakes_are_told(wrong: dict[str, Any], said: str) -> None:

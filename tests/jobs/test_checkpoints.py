@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+import eddy
 from eddy.engine.snapshot import unpack
 from eddy.jobs import cli
 from eddy.jobs.config.config import load
@@ -224,3 +226,18 @@ def test_classes_that_are_many_are_told_by_the_routes_they_take() -> None:
     assert ["others", "84%", "f", ">", "g", "75%"] in told
     assert ["g", ">", "f", "25%"] in told
     assert [line for line in told if "more" in line] == []
+
+
+def test_pipelines_are_drawn_with_their_caches() -> None:
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in "rst"]
+    query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts"])
+    schema = pa.schema([("ts", pa.int64()), ("x", pa.int64()), ("k", pa.int64())])
+    policy = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}
+    found = engine(query, dict.fromkeys("rst", schema), policy, tables={}, clock=float, seed=0)
+    rows = pa.record_batch({"ts": [1, 2, 3], "x": [1, 1, 2], "k": [5, 5, 6]}, schema=schema)
+    list(found.run(dict.fromkeys("rst", rows)))
+    told = list(describe_learned([CellState(number=0, meta=unpack(found.snapshot())[0], stems={}, nbytes=0)]))
+    begin = told.index("pipelines and their caches")
+    drawn = told[begin + 1 : told.index("", begin)]
+    assert "  t > cached_r_s" in drawn
+    assert "    cached_r_s by s.k, for probe_s > probe_r: used, it was asked for" in drawn

@@ -123,6 +123,10 @@ def test_published_experiments_can_be_read_and_their_workloads_built(path: Path)
         ({"repeats": True}, "repeats: expected a whole number of 1 or more, got True"),
         ({"policies": []}, "policies: expected a list of one or more, got []"),
         ({"policies": [{"label": "x"}]}, 'policies: expected a name, or {name = "...", parameter = value}'),
+        (
+            {"policies": [{"name": "fixed", "cache_memory": -1}]},
+            'policy "fixed": cache_memory: expected a whole number of 0 or more, got -1',
+        ),
         ({"policies": ["fixed"]}, 'policies: expected role = "baseline" of one at least'),
         (
             {"policies": [{"name": "fixed", "role": "base"}]},

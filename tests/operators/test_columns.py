@@ -58,8 +58,10 @@ def test_a_column_is_the_list_that_it_stands_for(
             held.drop(min(what, len(expected)))
             expected = expected[what:]
         else:
-            held.keep(pa.array(range(0, len(expected), what), pa.int64()).to_numpy())
-            expected = expected[::what]
+            # All of the first third, and every so many of the others.
+            first = len(expected) // 3
+            held.keep(first, pa.array(range(first, len(expected), what), pa.int64()).to_numpy())
+            expected = expected[:first] + expected[first::what]
         ids = pa.array(range(len(expected)), pa.int64()).to_numpy()
         taken = held.take(ids)
         assert taken.type == data_type
@@ -75,6 +77,16 @@ def test_numbers_are_not_copied_where_they_come_in_whole() -> None:
     buffer = array.buffers()[1]
     assert buffer is not None
     assert held.values.ctypes.data == buffer.address
+
+
+def test_what_was_handed_over_is_not_written_to() -> None:
+    """Arrays that numpy made can be written to through Arrow."""
+    given = np.arange(100)
+    held = make_column(pa.int64())
+    held.append(pa.array(given))
+    held.keep(50, np.arange(60, 100))
+    assert given.tolist() == list(range(100))
+    assert held.take(np.arange(90)).to_pylist() == [*range(50), *range(60, 100)]
 
 
 def test_rows_that_go_give_their_room_back() -> None:

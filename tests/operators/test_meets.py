@@ -18,11 +18,15 @@ from eddy.operators.matching import Matching
 from eddy.operators.meets import Meets, Strength
 from eddy.operators.probe import Probe
 from eddy.operators.stem import Stem
+from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judged
 from eddy.query import Range, Rows, Unbounded, Window
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
+
+IN_ORDER = IndexSettings(chains=False)
+"""Rows that are put in order, whatever the kernels: what is found along chains is not kept."""
 
 
 class Pair(NamedTuple):
@@ -40,13 +44,14 @@ def pair(
     *joins: str,
     window: Window | None = None,
     arrivals: tuple[Sequence[int], Sequence[int]] | None = None,
+    index: IndexSettings | None = None,
 ) -> Pair:
     """Two streams with a time `ts`; all of b came before a, if nothing else is said."""
     stems, faults = {}, Faults()
     types: dict[Column, pa.DataType] = {}
     tables = {"a": pa.record_batch(dict(a)), "b": pa.record_batch(dict(b))}
     for name, table in tables.items():
-        stems[name] = Stem(table.schema, time="ts", window=window or Unbounded(), filters=["f"])
+        stems[name] = Stem(table.schema, time="ts", window=window or Unbounded(), filters=["f"], index=index)
         types |= {Column(name, field.name): field.type for field in table.schema}
     conditions = sort_conditions([sql.parse(text, where="here") for text in joins], types, stems, faults)
     came = arrivals or (range(len(b["ts"]), len(b["ts"]) + len(a["ts"])), range(len(b["ts"])))
@@ -162,7 +167,13 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("strength", ["near", "verified"])
 def test_a_probe_of_the_same_rows_does_not_search_again(strength: Strength, searched: list[int]) -> None:
-    made = pair(strength, {"ts": [9] * 6, "k": [3, 1, 2, 1, 7, None]}, {"ts": [0] * 3, "k": [1, 1, 2]}, "a.k = b.k")
+    made = pair(
+        strength,
+        {"ts": [9] * 6, "k": [3, 1, 2, 1, 7, None]},
+        {"ts": [0] * 3, "k": [1, 1, 2]},
+        "a.k = b.k",
+        index=IN_ORDER,
+    )
     passed = made.meets.run(arrived(6)).tuples
     assert passed.ids["a"].tolist() == [1, 2, 3]
     for some in ([0, 1, 2], [2, 0], [1, 1, 0], []):
@@ -174,6 +185,17 @@ def test_a_probe_of_the_same_rows_does_not_search_again(strength: Strength, sear
     assert searched == [6, 6]
 
 
+@pytest.mark.parametrize("strength", ["near", "verified"])
+@pytest.mark.parametrize("chains", [True, False])
+def test_a_probe_joins_what_the_first_phase_has_let_pass(strength: Strength, chains: bool) -> None:
+    a: Mapping[str, Sequence[Any]] = {"ts": [9] * 6, "k": [3, 1, 2, 1, 7, None]}
+    b: Mapping[str, Sequence[Any]] = {"ts": [0] * 4, "k": [1, 1, 2, None]}
+    made = pair(strength, a, b, "a.k = b.k", index=IndexSettings(chains=chains))
+    passed = made.meets.run(arrived(6)).tuples
+    assert passed.ids["a"].tolist() == [1, 2, 3]
+    assert made.probe.run(passed).tuples.ids["b"].tolist() == [0, 1, 2, 0, 1]
+
+
 def test_what_was_verified_is_all_that_a_probe_looks_at() -> None:
     made = pair("verified", {"ts": [5], "k": [1]}, {"ts": [1, 9, 2], "k": [1, 1, 1]}, "a.k = b.k", "a.ts <> b.ts - 4")
     assert made.meets.run(arrived(1)).evaluated == 1 + 3
@@ -183,7 +205,7 @@ def test_what_was_verified_is_all_that_a_probe_looks_at() -> None:
 
 @pytest.mark.parametrize("strength", ["near", "verified"])
 def test_nothing_is_kept_once_the_rows_have_changed(strength: Strength, searched: list[int]) -> None:
-    made = pair(strength, KEYS, {"ts": [0, 0], "k": [1, 2]}, "a.k = b.k")
+    made = pair(strength, KEYS, {"ts": [0, 0], "k": [1, 2]}, "a.k = b.k", index=IN_ORDER)
     made.meets.run(arrived(3))
     made.b.settle(None)
     made.b.append(pa.record_batch({"ts": [1], "k": [2]}), np.array([1]), np.array([0]))
@@ -213,7 +235,7 @@ def test_what_another_row_of_a_tuple_has_a_say_in_is_not_kept(strength: Strength
     stems = {}
     for name, keys in {"a": [1], "b": [1, 2], "c": [1, 2]}.items():
         table = pa.record_batch({"k": keys})
-        stems[name] = Stem(table.schema)
+        stems[name] = Stem(table.schema, index=IN_ORDER)
         stems[name].append(table, np.zeros(len(keys), np.int64), np.arange(len(keys)) + (9 if name == "a" else 0))
     for name in "bc":
         stems[name].settle(None)

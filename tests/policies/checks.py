@@ -11,6 +11,7 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -304,6 +305,35 @@ def check_rounds_are_small_where_calls_alone_count(name: str) -> None:
         wiring.engine(query(), {"a": stream().schema}, keep, tables={}, clock=steady_clock(), seed=0)
         # Who has nothing to learn gets a micro-batch whole.
         assert made[-1].is_calm or made[-1].is_urgent == (costs == "unit")
+
+
+def check_costs_that_are_said_count(name: str) -> None:
+    """A policy that goes by costs goes by those that filters have, in whatever unit, and time has no say."""
+    goes_by_costs = "costs" in wiring.policy_parameters(name)
+    table, batch_rows, last = pa.concat_tables([stream()] * 4), 500, 6
+    units: list[tuple[float | str, ...]] = [
+        (400, 20, 1),
+        (4e-20, 2e-21, 0),
+        ("400 milliseconds", "20 milliseconds", "1 millisecond"),
+    ]
+    for costs in units:
+        filters = [
+            eddy.Filter(f"f{i}", on="a", function=_is_large, columns=[f"v{i}"], cost=cost)
+            for i, cost in enumerate(costs)
+        ]
+        asked = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=filters, select=["a.ts"])
+        choice = chosen(name, FILTERS, "a.k")
+        found = eddy.run_local(asked, {"a": table}, policy=choice, batch_rows=batch_rows, clock=float)
+        assert found.results.num_rows == 4 * len(naive(0, ROWS))
+        steps = found.report.operators(by_batch=True)
+        latest = steps[steps["batch"] >= steps["batch"].max() + 1 - last]
+        dearest = (steps["cost"] / steps["evaluated"]).max() * last * batch_rows
+        # The written order asks the dearest filter about all rows; that of costs about a fifth of them.
+        assert not goes_by_costs or latest["cost"].sum() < 0.25 * dearest
+
+
+def _is_large(values: pd.Series) -> pd.Series:
+    return values > 0.7
 
 
 def check_an_unknown_parameter_is_refused(name: str) -> None:

@@ -37,7 +37,7 @@ def make(
 
 def run(policy: PolicyChoice, *, memory: int | None = None, values: int = 30, **rates: int) -> Run:
     query, data = make(np.random.default_rng(1), {"r": 1, "s": 1, "t": 1, **rates}, values)
-    cut = Workload(name="chain", query=query, data=data, paced="ts").cut(40)
+    cut = Workload(name="chain", query=query, data=data, paced="ts").cut(14)
     return eddy.run_local(query, cut, policy=policy, cache_memory=memory)
 
 

@@ -16,7 +16,17 @@ import matplotlib as mpl
 
 from eddy.comparison.contender import BOUND, CONTROL
 from eddy.comparison.html.assets import REPORT_STYLE, SCRIPT
-from eddy.comparison.html.tables import Line, TableCell, accounts, choices, policies, reasons, table, workloads
+from eddy.comparison.html.tables import (
+    Line,
+    TableCell,
+    accounts,
+    choices,
+    patterns,
+    policies,
+    reasons,
+    table,
+    workloads,
+)
 from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.plots.style import Plot
 from eddy.comparison.readable import digits, percent
@@ -49,6 +59,10 @@ ADAPTING = (
     "have taken, an estimate with its standard error; saved is what operators took less than that; adapting is what "
     "samples, duels, control and learning took besides. Regret is what all of it took over the written order, in per "
     "cent: below zero adapting has paid."
+)
+BY_PATTERN = (
+    "What searches by each set of columns cost after the change, in times of what they cost with the indexes of who is "
+    "told what is to come: candidates, and seconds in small. Share is that of the tuples that search by it."
 )
 SCALE = 96
 """Pixels of a browser in an inch."""
@@ -85,6 +99,7 @@ def _sections(comparison: Comparison) -> list[str]:
     if several:
         parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
     parts += _adapting(comparison)
+    parts += _regret_by_pattern(comparison)
     parts.append(_section("Plots", "", pictures(comparison)))
     parts += _list_skipped(comparison)
     parts.append(_section("Every run", "", _runs(runs)))
@@ -136,6 +151,14 @@ def _adapting(comparison: Comparison) -> list[str]:
         return []
     title, text = ("What adapting cost and saved", ADAPTING) if told else ("Decisions", "")
     return [_section(title, text, f'<div class="card">{told}{shown}</div>')]
+
+
+def _regret_by_pattern(comparison: Comparison) -> list[str]:
+    """Write what designs of indexes cost after a change, behind a click; nothing where no workload changes."""
+    if not comparison.patterns:
+        return []
+    inner = f"<details><summary>A line for each access pattern</summary>{patterns(comparison.patterns)}</details>"
+    return [_section("Regret, pattern by pattern", BY_PATTERN, f'<div class="card">{inner}</div>')]
 
 
 def _list_skipped(comparison: Comparison) -> list[str]:

@@ -131,6 +131,32 @@ def accounts(traced: Sequence[Traced]) -> str:
     return table(["workload", "policy", *TITLES_OF_ACCOUNTS], lines, texts=5, sorts=False) if lines else ""
 
 
+def patterns(rows: Sequence[MeasuredRow]) -> str:
+    """Write a line for each access pattern of each workload, with the regret of each policy's indexes."""
+    names = list(dict.fromkeys(row["policy"] for row in rows))
+    found: dict[tuple[str, str], dict[str, list[MeasuredRow]]] = {}
+    for row in rows:
+        found.setdefault((row["workload"], row["pattern"]), {}).setdefault(row["policy"], []).append(row)
+    lines = []
+    for (workload, pattern), by_policy in found.items():
+        share = _mean([row["share"] for own in by_policy.values() for row in own])
+        cells = [_text(workload), _text(pattern), TableCell(text=f"{share:.1%}", value=share)]
+        lines.append(Line(cells=[*cells, *(_regret(by_policy.get(name, [])) for name in names)]))
+    return table(["workload", "searched by", "share", *names], lines, texts=2)
+
+
+def _regret(rows: Sequence[MeasuredRow]) -> TableCell:
+    """Write a regret: that in candidates, and in small that in seconds."""
+    if not rows:
+        return TableCell(text="", value="")
+    candidates, seconds = (_mean([row[f"regret_{name}"] for row in rows]) for name in ("candidates", "seconds"))
+    return TableCell(text=f"{candidates:.2f}", value=candidates, small=f"{seconds:.2f}")
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
 def reasons(traced: Sequence[Traced]) -> str:
     """A line for each of the last decisions about a stream; "" if nobody has decided anything."""
     lines = []

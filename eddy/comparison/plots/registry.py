@@ -6,7 +6,15 @@ from eddy.comparison.plots.policies import calls, time
 from eddy.comparison.plots.regret import draw_comparison
 from eddy.comparison.plots.sizes import batch_size, has_several, window_size
 from eddy.comparison.plots.style import Plot, has
-from eddy.comparison.plots.timeline import candidates, gain_ratio, index_bytes, over_time, routes, selectivity
+from eddy.comparison.plots.timeline import (
+    cache_bytes,
+    candidates,
+    gain_ratio,
+    index_bytes,
+    over_time,
+    routes,
+    selectivity,
+)
 
 PLOTS: dict[str, Plot] = {
     "time": Plot(
@@ -63,6 +71,13 @@ PLOTS: dict[str, Plot] = {
         caption="How many stored rows were looked at for a tuple: the fewer, the better they are found.",
         has=lambda comparison: has(comparison.traced, "indexes"),
         figure=candidates,
+    ),
+    "caches": Plot(
+        title="Caches over time",
+        caption="Bytes of all combinations that are kept at the end of each micro-batch, and how many look-ups in it "
+        "found their key: a cache that is taken up begins empty, and one that is given up is not asked.",
+        has=lambda comparison: has(comparison.traced, "caches"),
+        figure=cache_bytes,
     ),
     "batch_size": Plot(
         title="Cost against the size of micro-batches",

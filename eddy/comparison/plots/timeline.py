@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 3
 """Workloads side by side; those that change come first."""
 
+CACHE_LABELS = ("bytes of caches", "look-ups that were hits")
+"""The two rows of the plot of caches."""
+
 MICRO = 1e6
 MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("microseconds a tuple", MICRO)}
 """The column that is drawn, its name, and how many of its units are in one."""
@@ -75,6 +78,50 @@ def index_bytes(comparison: Comparison) -> Figure:
 def candidates(comparison: Comparison) -> Figure:
     """Stored rows that were looked at for a tuple, for each policy."""
     return _draw_indexes(comparison, "candidates", "candidates a tuple", by="rows")
+
+
+def cache_bytes(comparison: Comparison) -> Figure:
+    """Bytes of all caches at the end of each micro-batch, and the share of look-ups that were hits."""
+    traced = [one for one in comparison.traced if any(one.trace.caches.get("batch", ()))]
+    shown = workloads(traced)[:MOST_COLUMNS]
+    numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
+    made = figure(len(CACHE_LABELS), height=2.3)
+    grid = panels(made, len(shown), rows=len(CACHE_LABELS), sharex="col")
+    for (held, hits), workload in zip(zip(*grid, strict=True), shown, strict=True):
+        own = [one for one in traced if one.workload == workload]
+        for one in own:
+            _draw_caches(held, hits, one, numbers[one.policy])
+        for axes in (held, hits):
+            drift(axes, own[0].drift_points)
+            axes.set_ylim(bottom=0)
+            thousands(axes.xaxis)
+        thousands(held.yaxis)
+        hits.yaxis.set_major_formatter(PercentFormatter(1.0))
+        held.set_title(cut(workload))
+        hits.set_xlabel("tuples so far")
+    for axes_row, label in zip(grid, CACHE_LABELS, strict=True):
+        axes_row[0].set_ylabel(label)
+    legend(made, *grid[0])
+    return made
+
+
+def _draw_caches(above: Axes, below: Axes, traced: Traced, number: int) -> None:
+    """Draw the most bytes of neighbouring micro-batches, and the share of hits."""
+    batches, known = traced.trace.batches, traced.trace.caches
+    places = {batch: place for place, batch in enumerate(known["batch"])}
+    # A micro-batch in which there is no cache is at the end of each column, where a 0 stands.
+    found = [places.get(batch, -1) for batch in batches["batch"]]
+    held, asked, hits = (
+        np.append(np.array(known[name], np.float64), 0.0)[found] for name in ("nbytes", "look_ups", "hits")
+    )
+    bins = bins_of(len(found))
+    ends, all_asked = (
+        np.maximum.reduceat(np.array(batches["tuples"], np.float64), bins),
+        np.add.reduceat(asked, bins),
+    )
+    share = np.where(all_asked > 0, np.add.reduceat(hits, bins) / np.maximum(all_asked, 1), np.nan)
+    for axes, values in ((above, np.maximum.reduceat(held, bins)), (below, share)):
+        axes.plot(ends, values, label=cut(traced.policy), markevery=max(len(ends) // 8, 1), **line(number))
 
 
 def _draw_indexes(comparison: Comparison, column: str, label: str, by: str | None = None) -> Figure:

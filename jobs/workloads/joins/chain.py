@@ -6,7 +6,7 @@ a row of the first. What a key finds in both is found again for every row that h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,57 +24,117 @@ CHAIN_ROWS = 60_000
 WINDOW = 10_000
 """Rows of all streams together that a window holds."""
 
+MOST_BURST = 100
+"""Times that a stream may be faster than it was."""
+
 STRANGE = 1 << 40
 """From here on are the keys that meet nobody."""
 
 
-def chain(
+def chain(  # noqa: PLR0913  what an experiment may vary
     *,
     streams: int = 3,
     multiplicity: int = 5,
     meets: float = 1.0,
     rates: Sequence[float] | str | None = None,
+    common: bool = False,
+    scan: bool = False,
+    burst: float = 1,
     window: int = WINDOW,
+    by_rows: bool = False,
     rows: int = CHAIN_ROWS,
     seed: int = 0,
 ) -> Workload:
     """Make streams of which each is joined with the next.
 
     The second stream has `multiplicity` rows in a window for each key of the third, and a share `meets` of its rows
-    meets a row of the first. `rates` are the rows of each stream, in any unit: "1 1 5"; all alike, when left out.
+    meets a row of the first. `rates` are the rows of each stream, in any unit: "1 1 5"; all alike, when left out. With
+    `common` all streams have one key, of which the slowest has one row in a window. With `scan` no index answers what
+    joins the first two. The first stream is `burst` times as fast from the middle on. Windows are of time, or
+    `by_rows` of as many rows of each stream.
 
     >>> chain(rows=600, window=100).query.inputs
     ('r', 's', 't')
     """
-    _check(streams, meets, multiplicity=multiplicity, window=window, rows=rows)
-    shares = _read_rates(rates, streams)
+    _check(
+        {"meets": (meets, 0, 1), "burst": (burst, 1, MOST_BURST)}, {"common": common, "scan": scan, "by_rows": by_rows}
+    )
+    check_whole(streams, "streams", 3, where="chain", most=len(NAMES))
+    _check_wholes(multiplicity=multiplicity, window=window, rows=rows)
+    shares, names = _read_rates(rates, streams), NAMES[:streams]
     counts, held = (np.maximum((shares * size).astype(np.int64), 1).tolist() for size in (rows, window))
+    windows = [eddy.Rows(size) for size in held] if by_rows else [eddy.Range(window)] * streams
+    return Workload(
+        name="chain",
+        query=_query(names, windows, _write_joins(names, common=common, scan=scan)),
+        data=_make_data(names, counts, _list_domains(held, multiplicity, common=common), meets, burst, rows, seed),
+        facts={"streams": streams, "multiplicity": multiplicity, "meets": meets},
+        paced="ts" if rates or burst > 1 else "",
+    )
+
+
+def _list_domains(held: Sequence[int], multiplicity: int, *, common: bool) -> list[int]:
+    """List how many keys each link has, or the one that all have in common."""
+    if common:
+        return [min(held)]
     # Each key of a link has one row in the window of the stream before it; that of the third stream has several.
-    domains = [max(held[place] // (multiplicity if place == 1 else 1), 1) for place in range(streams - 1)]
-    rng, names = np.random.default_rng([seed, 22]), NAMES[:streams]
+    return [max(size // (multiplicity if place == 1 else 1), 1) for place, size in enumerate(held[:-1])]
+
+
+def _make_data(
+    names: str, counts: Sequence[int], domains: Sequence[int], meets: float, burst: float, span: int, seed: int
+) -> dict[str, pa.Table]:
+    rng = np.random.default_rng([seed, 22])
     data = {}
     for place, (name, count) in enumerate(zip(names, counts, strict=True)):
-        columns = {"ts": np.sort(rng.integers(0, rows, count)), "id": np.arange(count)}
-        data[name] = pa.table({**columns, **_draw_keys(rng, place, count, domains, meets)})
-    facts = {"streams": streams, "multiplicity": multiplicity, "meets": meets}
-    return Workload(name="chain", query=_query(names, window), data=data, facts=facts)
+        times = _draw_times(rng, count, span, 1 if place else burst)
+        keys = (
+            _draw_keys(rng, place, len(times), domains, meets)
+            if len(domains) > 1
+            else {"k": rng.integers(0, domains[0], len(times))}
+        )
+        data[name] = pa.table({"ts": times, "id": np.arange(len(times)), **keys})
+    return data
 
 
-def _check(streams: object, meets: object, **sizes: object) -> None:
-    check_whole(streams, "streams", 3, where="chain", most=len(NAMES))
-    for name, size in sizes.items():
-        check_whole(size, name, where="chain")
-    if isinstance(meets, bool) or not isinstance(meets, int | float) or not 0 <= meets <= 1:
-        raise QueryError(f"chain: meets: expected a share from 0 to 1, got {meets!r}")
+def _check(shares: Mapping[str, tuple[object, float, float]], switches: Mapping[str, object]) -> None:
+    for name, (given, least, most) in shares.items():
+        if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
+            said = "a share" if most == 1 else "a number"
+            raise QueryError(f"chain: {name}: expected {said} from {least:g} to {most:g}, got {given!r}")
+    for name, switch in switches.items():
+        if not isinstance(switch, bool):
+            raise QueryError(f"chain: {name}: expected true or false, got {switch!r}")
 
 
-def _query(names: str, window: int) -> eddy.Query:
+def _check_wholes(**wholes: object) -> None:
+    for name, number in wholes.items():
+        check_whole(number, name, where="chain")
+
+
+def _query(names: str, windows: Sequence[eddy.Range | eddy.Rows], joins: Sequence[str]) -> eddy.Query:
     return eddy.Query(
         name="chain",
-        streams=[eddy.Stream(name, time="ts", window=eddy.Range(window), delay=0) for name in names],
-        joins=[f"{one}.k{n} = {other}.k{n}" for n, (one, other) in enumerate(pairwise(names))],
+        streams=[eddy.Stream(n, time="ts", window=window, delay=0) for n, window in zip(names, windows, strict=True)],
+        joins=joins,
         select=[f"{name}.id AS {name}" for name in names],
     )
+
+
+def _write_joins(names: str, *, common: bool, scan: bool) -> list[str]:
+    """Write what joins each stream with the next."""
+    keys = ["k" if common else f"k{number}" for number in range(len(names) - 1)]
+    joins = [f"{one}.{key} = {other}.{key}" for key, (one, other) in zip(keys, pairwise(names), strict=True)]
+    if scan:
+        # The same as an equality, but nothing that an index could be asked.
+        joins[0] = f"{names[0]}.{keys[0]} - {names[1]}.{keys[0]} = 0"
+    return joins
+
+
+def _draw_times(rng: np.random.Generator, count: int, span: int, burst: float) -> Integers:
+    """Draw when rows come: evenly, and more often from the middle on if there is a burst."""
+    more = rng.integers(span // 2, span, int(count * (burst - 1) / 2) if span > 1 else 0)
+    return np.sort(np.concatenate([rng.integers(0, span, count), more]))
 
 
 def _draw_keys(

@@ -20,6 +20,7 @@ class PartRows(NamedTuple):
     """The rows of a part that is to be indexed: the codes of each key, and which rows are indexed at all.
 
     `times` put rows of the same code in order, where they do not stand so; `bits` are those of each field of a code.
+    Where an index of more rows is to take them in, `among` is how many these are together.
     """
 
     rows: int
@@ -27,6 +28,7 @@ class PartRows(NamedTuple):
     valid: Valid
     times: Ticks | None
     bits: tuple[int, ...]
+    among: int = 0
 
 
 class Index(Protocol):

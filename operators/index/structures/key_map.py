@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 
 from eddy.tuples.request import list_keys
 
+TAG_BITS = 32
+"""Bits of a hash that chains compare."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
@@ -33,15 +36,17 @@ class Field:
 class KeyMap:
     """Fields, and what rows of the same code stand in order of: a key, or the time where there is none.
 
-    `digest` is its hash, which every search asks for several times.
+    Rows that are `linked` stand in no order: each of them leads to the next older one of the same code. `digest` is its
+    hash, which every search asks for several times.
     """
 
     fields: tuple[Field, ...] = ()
     then: int | None = None
+    linked: bool = False
     digest: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "digest", hash((self.fields, self.then)))
+        object.__setattr__(self, "digest", hash((self.fields, self.then, self.linked)))
 
     def __hash__(self) -> int:
         return self.digest
@@ -66,6 +71,8 @@ class KeyMap:
         >>> KeyMap(fields=(Field(keys=(0,), bits=12),)).describe(["user"])
         'hash(user) 12 bits, time'
         """
+        if self.linked:
+            return f"chains of hash({', '.join(names[key] for key in self.fields[0].keys)}), the newest first"
         parts = [
             f"{'rank' if field.ranked else 'hash'}({', '.join(names[key] for key in field.keys)}) {field.bits} bits"
             for field in self.fields
@@ -80,3 +87,12 @@ def hash_map(pattern: int, bits: int) -> KeyMap:
     'hash(user, kind) 16 bits, time'
     """
     return KeyMap(fields=(Field(keys=list_keys(pattern), bits=bits),))
+
+
+def linked_map(pattern: int) -> KeyMap:
+    """Make the chains of one pattern.
+
+    >>> linked_map(0b101).describe(["user", "place", "kind"])
+    'chains of hash(user, kind), the newest first'
+    """
+    return KeyMap(fields=(Field(keys=list_keys(pattern), bits=TAG_BITS),), linked=True)

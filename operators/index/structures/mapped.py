@@ -53,7 +53,11 @@ class MappedIndex:
                 field.note_values(own)
             codes = own if field is self._fields[0] else codes << field.bits | own
         codes = codes.astype(np.uint32)
-        order, self._table = _Table.make(codes if rows is None else codes.take(rows), total, part.rows)
+        wanted = codes if rows is None else codes.take(rows)
+        # Only tables of all codes can be put together.
+        order, self._table = _Table.make(
+            wanted, total, part.rows, is_dense=_is_dense(total, max(part.rows, part.among))
+        )
         self.order: Numbers = (order if rows is None else rows.take(order)).astype(np.min_scalar_type(part.rows))
         self._searches: dict[int, _Search] = {}
 
@@ -235,10 +239,10 @@ class _Table:
         self.codes = codes
 
     @classmethod
-    def make(cls, codes: Numbers, bits: int, rows: int) -> tuple[Integers, _Table]:
-        """Put codes in order, and make the table of them."""
+    def make(cls, codes: Numbers, bits: int, rows: int, *, is_dense: bool) -> tuple[Integers, _Table]:
+        """Put codes in order, and make the table of them: of all, or where that is not `dense`, of those there are."""
         width = np.min_scalar_type(rows)
-        if 1 << bits <= max(DENSE * rows, 1 << 8):
+        if is_dense:
             order, begins = choose_kernels().kernels.sort_codes(codes, bits)
             return order, cls(begins.astype(width), None)
         order = order_codes(codes, bits)
@@ -260,6 +264,11 @@ class _Table:
         if self.codes is not None:
             return self.find(codes + (1 << free))
         return self.begins[1 << free :].take(codes)
+
+
+def _is_dense(bits: int, rows: int) -> bool:
+    """Tell whether a table has a place for every code."""
+    return 1 << bits <= max(DENSE * rows, 1 << 8)
 
 
 def _list_rows(part: PartRows) -> Integers | None:

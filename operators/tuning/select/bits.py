@@ -17,7 +17,7 @@ class Bits:
 
     def __init__(self, settings: IndexSettings) -> None:
         self._bits = settings.bits
-        self._prices = COSTS[settings.cost or "paper"]
+        self._prices = COSTS[settings.cost or settings.does.cost]
 
     def select(self, workload: Workload) -> Sequence[KeyMap]:
         """Give one map, or none where no key is worth its hashes."""

@@ -50,7 +50,7 @@ class Chosen:
     """The cheapest set of maps, of all sets where few candidates are left, and else by steps."""
 
     def __init__(self, settings: IndexSettings) -> None:
-        self._prices = COSTS[settings.cost or "work"]
+        self._prices = COSTS[settings.cost or settings.does.cost]
         # What candidates there are depends on which patterns are frequent, and changes seldom.
         self._listed: tuple[object, list[KeyMap], MapTable] | None = None
 

@@ -144,6 +144,17 @@ def test_the_regret_of_designs_is_told_where_the_workload_changes() -> None:
         {"name": "source", "costs": "unit", "role": "bound", "label": "told", "index": "told"},
     ]
     made = experiment(policies=policies, workload=route | {"change": {"at": 200}}, repeats=1, batch_rows=100)
-    rows = run_comparison(made, Local(), command="", quiet=True).rows.to_pylist()
+    found = run_comparison(made, Local(), command="", quiet=True)
+    rows = found.rows.to_pylist()
     assert {row["policy"]: row["regret_candidates"] for row in rows}["told"] == 1.0
     assert all(row["regret_candidates"] > 0 and row["regret_rows"] <= 600 for row in rows)
+    # Pattern by pattern: all that are searched by, with the same tuples whatever the indexes are.
+    by_pattern = found.by_pattern.to_pylist()
+    told = [row for row in by_pattern if row["policy"] == "told"]
+    assert {row["pattern"] for row in told} >= {"a.ab", "a.ab, a.ac", "c.ac, c.bc"}
+    assert {row["regret_candidates"] for row in told} == {row["regret_seconds"] for row in told} == {1.0}
+    assert sum(row["share"] for row in told) == pytest.approx(1)
+    assert {row["policy"] for row in by_pattern} == {"patterns", "patterns (again)", "told"}
+    ours = next(row for row in rows if row["policy"] == "patterns")
+    worst = max(row["regret_candidates"] for row in by_pattern if row["policy"] == "patterns")
+    assert ours["regret_candidates_worst"] == worst

@@ -35,18 +35,23 @@ def sized() -> Comparison:
         return comparison(batch_rows=[100, 200], windows=[100, 1_000], policies=policies, repeats=1)
 
 
-OF_JOINS = ("index_bytes", "candidates")
-"""The plots of indexes, which only joins have."""
+OF_JOINS = ("index_bytes", "candidates", "caches")
+"""The plots of indexes and caches, which only joins have."""
 
 
 @pytest.fixture(scope="module")
 def joined() -> Comparison:
-    streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "st"]
-    asked = eddy.Query(streams=streams, joins=["s.v = t.v"], select=["s.ts"])
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "stu"]
+    asked = eddy.Query(streams=streams, joins=["s.v = t.v", "t.v = u.v"], select=["s.ts"])
     rows = data(1_400)["s"]
-    policies: list[Any] = ["fixed", {"name": "fixed", "index": {"kind": "bits", "bits": 2}}, "random"]
+    policies: list[Any] = [
+        "fixed",
+        {"name": "fixed", "index": {"kind": "bits", "bits": 2}},
+        "random",
+        {"name": "x_join", "tree": "((s t) u)"},
+    ]
     return eddy.compare(
-        asked, {"s": rows, "t": rows}, policies, repeats=1, batch_rows=20, drift_points=[1_000], quiet=True
+        asked, dict.fromkeys("stu", rows), policies, repeats=1, batch_rows=20, drift_points=[1_000], quiet=True
     )
 
 
@@ -89,11 +94,23 @@ def test_lines_differ_by_more_than_colour(drawn: Callable[[str], Figure], name: 
         assert len({line.get_marker() for line in lines}) == len(lines) > 0
 
 
-@pytest.mark.parametrize("name", OF_JOINS)
+def test_caches_have_a_line_for_each_policy_that_has_some(joined: Comparison) -> None:
+    for axes in axes_of(joined.plot("caches")):
+        (line,) = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
+        assert str(line.get_label()).startswith("x_join")
+        assert np.nanmax(np.asarray(line.get_ydata(), np.float64)) > 0
+
+
+@pytest.mark.parametrize("name", OF_JOINS[:2])
 def test_indexes_have_a_line_for_each_policy(joined: Comparison, name: str) -> None:
     (axes,) = axes_of(joined.plot(name))
     lines = [line for line in axes.get_lines() if line.get_marker() not in ("None", "", "_", "|")]
-    assert [line.get_label() for line in lines] == ["fixed", "fixed by bits(bits=2)", "random"]
+    assert [line.get_label() for line in lines] == [
+        "fixed",
+        "fixed by bits(bits=2)",
+        "random",
+        "x_join(tree=((s t) u))",
+    ]
     assert len({line.get_marker() for line in lines}) == len(lines)
     assert all(len(np.asarray(line.get_xdata())) <= MOST_POINTS for line in lines)
     assert "the data changes here" in [line.get_label() for line in axes.get_lines()]

@@ -9,18 +9,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from eddy.kernels.arguments import NO_BOUNDS, Screen
+from eddy.kernels.choice import Choice, choose_kernels
 from eddy.operators.columns import FixedWidth
-from eddy.operators.index import admission
+from eddy.operators.index import admission, catalog
 from eddy.operators.index.catalog import Catalog
-from eddy.operators.index.price import SPARE_BITS
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
+from eddy.operators.index.structures import chained
 from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.query import Range
+from eddy.tuples.arrays import Mask
 from eddy.tuples.request import Request
+from eddy.tuples.runs import Kept
 from tests import tiny
 
 Ints = npt.NDArray[np.int64]
@@ -53,16 +57,19 @@ class Held:
         for segment in self.segments:
             if watermark - segment.newest > WINDOW:
                 keep[segment.start : segment.stop] = False
+        self.keep(keep, room)
+
+    def keep(self, keep: Mask, room: int = 1 << 20) -> None:
         self.keys, self.ticks = [key[keep] for key in self.keys], self.ticks[keep]
-        self.segments.retain(keep)
-        self.catalog.invalidate()
+        self.segments.retain(Kept.of(keep))
+        self.catalog.retain(Kept.of(keep))
         self.catalog.rest(room)
 
     def check(self, pattern: int, now: int | None = None) -> int:
         """Whoever searches finds all rows of the window, in order; says how many candidates there were."""
         wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
         times = np.full(self.values, now if now is not None else int(self.ticks.max()))
-        ranges, _ = self.catalog.find(Request(wanted), make_bounds([times], [None], WINDOW))
+        ranges = self.catalog.find(Request(wanted), make_bounds([times], [None], WINDOW)).ranges
         at, rows = ranges.expand(0, self.values)
         # A pair as one number, since there are as many as a look through all rows finds.
         found = at * len(self.ticks) + rows
@@ -76,7 +83,7 @@ class Held:
     def check_order(self, key: int) -> None:
         """Whoever asks for smaller values of a key finds all their rows."""
         wanted = np.arange(self.values)
-        ranges, _ = self.catalog.find(Request({}, key, [("<", wanted)]))
+        ranges = self.catalog.find(Request({}, key, [("<", wanted)])).ranges
         at, found = ranges.expand(0, self.values)
         for probe in wanted:
             assert set(np.flatnonzero(self.keys[key] < probe).tolist()) <= set(found[at == probe].tolist())
@@ -115,14 +122,79 @@ def run(held: Held, batches: int, patterns: tuple[int, ...] = (0b01, 0b11), room
     return sum(counts.sorted_rows.values()) / counts.arrived
 
 
+class Linked(Held):
+    """The same rows, found along chains."""
+
+    def check(self, pattern: int, now: int | None = None) -> int:
+        wanted = {n: np.arange(self.values) for n in range(2) if pattern >> n & 1}
+        found = self.catalog.walk(Request(wanted))
+        if found is None:
+            return super().check(pattern, now)
+        assert found.walk is not None
+        asked = Screen([], None, None, None, NO_BOUNDS, None, len(self.ticks))
+        near = choose_kernels().kernels.walk(found.walk, asked, 0, 1 << 30, False)
+        own, *others = (self.keys[n] for n in wanted)
+        right = np.logical_and.reduce([np.ones(len(own), np.bool_), *(own == key for key in others)])
+        # Each tuple asks for one value in all of the keys, and hashes of so few values differ in their first bits.
+        pairs = sorted(zip(own[right].tolist(), np.flatnonzero(right).tolist(), strict=True))
+        assert list(zip(near.at.tolist(), near.rows.tolist(), strict=True)) == pairs
+        return near.candidates
+
+
+@pytest.mark.parametrize("walks", [True, False])
+def test_rows_are_linked_once(walks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where kernels are compiled; without, they are put in order."""
+    kernels = choose_kernels().kernels._replace(walks=walks)
+    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    held = Linked()
+    again = run(held, 40)
+    assert {key_map.linked for key_map in held.catalog.maps} == {walks}
+    assert bool(held.catalog.linked) == walks
+    assert again == 2 if walks else again > 2
+
+
+def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that nobody has looked for since they came are in no chain, and go like the others."""
+    kernels = choose_kernels().kernels._replace(walks=True)
+    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    held = Linked()
+    for number in range(30):
+        held.come(np.arange(number * 50, number * 50 + 50))
+        if number % 3:
+            held.check(0b01 if number % 2 else 0b11)
+        keep = held.ticks > number * 50 - WINDOW
+        keep[held.rng.integers(0, len(keep), 9)] = False
+        held.keep(keep)
+
+
+def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With less room they have fewer heads; with far less, rows are put in order, in fewer bytes."""
+    kernels = choose_kernels().kernels._replace(walks=True)
+    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    monkeypatch.setattr(chained, "FEWEST_BITS", 2)
+    wide = Linked(values=500)
+    run(wide, 20)
+    sizes = []
+    for share in (1.0, 0.75, 0.3):
+        held = Linked(values=500)
+        run(held, 20, room=int(wide.catalog.nbytes * share))
+        sizes.append((bool(held.catalog.linked), held.catalog.nbytes <= wide.catalog.nbytes * share * 1.1))
+    assert sizes[0] == (True, True)
+    assert sizes[2] == (False, True)
+    assert all(fits for _, fits in sizes)
+
+
 @pytest.mark.parametrize("merge", [True, False])
 @pytest.mark.parametrize("time_order", [True, False])
 def test_rows_come_and_go(merge: bool, time_order: bool) -> None:
     run(Held(IndexSettings(merge=merge, time_order=time_order)), 30)
 
 
-def test_a_row_is_put_in_order_a_few_times_for_a_map() -> None:
-    assert run(Held(), 60, (0b01,)) <= 3.5
+@pytest.mark.parametrize("values", [20, 1_000, 50_000])
+def test_a_row_is_put_in_order_a_few_times_for_a_map(values: int) -> None:
+    """Also where codes have so many bits that a table of all is too large for what a larger part takes in."""
+    assert run(Held(values=values), 60, (0b01,)) <= 3.5
 
 
 def test_merged_parts_are_few() -> None:
@@ -244,14 +316,12 @@ def test_a_map_of_new_parts_does_not_stand_for_those_of_old_ones(monkeypatch: py
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
     old, new, asked = hash_map(0b01, 16), hash_map(0b11, 16), (0b01, None)
     options = {
-        old: [admission.Option(600.0, {(asked, 0): 5.0, (asked, 1): 5.0})],
-        new: [admission.Option(100.0, {(asked, 1): 5.0})],
+        old: [admission.Option(old, 2, 600.0, {(asked, 0): 5.0, (asked, 1): 5.0})],
+        new: [admission.Option(new, 2, 100.0, {(asked, 1): 5.0})],
     }
     chooses = admission.Admission()
     chooses.ask(asked, 1_000)
-    chooses.rest(
-        [old, new], lambda *_: 900.0, lambda m: options[m] * len(SPARE_BITS), 1_000, {(old,): 9_000, (new,): 1}
-    )
+    chooses.rest([old, new], lambda *_: 900.0, options.__getitem__, 1_000, {(old,): 9_000, (new,): 1})
     assert not chooses.leaves_out(old)
 
 
@@ -261,7 +331,7 @@ def test_a_map_that_nobody_reads_for_a_window_gives_up_its_room(monkeypatch: pyt
     monkeypatch.setattr(admission, "PERIOD", 1_000)
     once, now = hash_map(0b01, 16), hash_map(0b10, 16)
     options = {
-        key_map: [admission.Option(600.0, {((pattern, None), 0): 1.0})] * len(SPARE_BITS)
+        key_map: [admission.Option(key_map, 2, 600.0, {((pattern, None), 0): 1.0})]
         for key_map, pattern in ((once, 0b01), (now, 0b10))
     }
     chooses = admission.Admission()
@@ -300,7 +370,7 @@ def test_a_table_is_one_part_and_gives_about_one_candidate_a_match() -> None:
     catalog = Catalog(segments)
     catalog.add_key(ColumnKey(column), "k", "bigint")
     segments.extend(np.zeros(len(keys), np.int64))
-    ranges, _ = catalog.find(Request({0: np.arange(0, 200_000, 37)}))
+    ranges = catalog.find(Request({0: np.arange(0, 200_000, 37)})).ranges
     probes = len(ranges.counts)
     at, found = ranges.expand(0, probes)
     assert ranges.counts.shape[1] == 1

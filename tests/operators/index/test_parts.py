@@ -15,7 +15,7 @@ from eddy.operators.index.time_bounds import make_bounds
 from eddy.query import Range, Rows, Unbounded, Window
 from eddy.query.validation import LONGEST_DURATION
 from eddy.tuples.event_time import age
-from eddy.tuples.runs import Reach
+from eddy.tuples.runs import Kept, Reach
 
 TIMES = st.integers(0, 12) | st.sampled_from([-(2**63), -(2**63) + 3, 2**63 - 4, 2**63 - 1])
 WINDOWS = [Range(0), Range(1), Range(3), Range(2.5), Range(LONGEST_DURATION), Rows(3), Unbounded()]
@@ -98,7 +98,7 @@ def test_full_segments_become_one_part_and_the_one_that_grows_stays_alone() -> N
         held.extend(np.arange(start, start + 10))
         found.follow(list(held), None)
         gone = sum(s.rows for s in held if s.newest < start - 40)
-        held.retain(np.arange(sum(s.rows for s in held)) >= gone)
+        held.retain(Kept(gone, sum(s.rows for s in held)))
         found.follow(list(held), None)
         sizes.append([part.rows for part in found])
     assert all(len(some) <= 3 for some in sizes[4:])
@@ -130,7 +130,7 @@ def test_holes_among_old_rows_are_new_parts() -> None:
     assert len(first.segments) > 1
     keep = np.ones(60, np.bool_)
     keep[first.stop // 2] = False
-    held.retain(keep)
+    held.retain(Kept.of(keep))
     found.follow(list(held), None)
     assert sum(part.rows for part in found) == 59
     assert [part.start for part in found][1:] == [part.stop for part in found][:-1]

@@ -53,6 +53,10 @@ class ModelCatalog:
     migrated: list[int] = field(default_factory=list)
     made: int = 0
 
+    @property
+    def stored(self) -> int:
+        return sum(part.rows for part in self.parts)
+
     def alike(self, keys: Iterable[int]) -> float:
         return Spread(chances=self.believed).alike(sum(1 << key for key in keys))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eddy.errors import QueryError
-from eddy.operators.tuning.settings import KINDS, TOLD, USED, IndexSettings, find_mistakes, list_defaults, read_index
+from eddy.operators.tuning.settings import KINDS, TOLD, IndexSettings, find_mistakes, list_defaults, read_index
 
 COMING = [{"a": {"k": 3.0}}]
 
@@ -34,7 +34,7 @@ def test_a_choice_is_a_kind_or_its_keys_or_all_settings(choice: Any, expected: I
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_kind_uses_may_be_said_of_it(kind: str) -> None:
     said = IndexSettings(kind=kind).describe()
-    assert said.keys() == set(USED[kind]) <= list_defaults().keys()
+    assert said.keys() == set(KINDS[kind].keys) <= list_defaults().keys()
     assert read_index(said, may_be_told=True) == IndexSettings(kind=kind)
 
 

@@ -14,16 +14,17 @@ import pytest
 from eddy.errors import CheckpointError
 from eddy.observe.indexing import Tuning
 from eddy.operators.index.counts import Work
-from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.tuning import learned
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
-from eddy.operators.tuning.learned import THINKING, Learned
+from eddy.operators.tuning.learned import MOST_RIVALS, THINKING, Learned
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
+from eddy.operators.tuning.migrator import SORTED_AGAIN
 from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.trial import MEASURED
-from eddy.operators.tuning.tuner import SORTED_AGAIN, TAKEN_BACK
+from eddy.operators.tuning.tuner import TAKEN_BACK
 from eddy.operators.tuning.tuners import Tuners
 from tests.operators.tuning.model import ModelCatalog
 
@@ -110,6 +111,42 @@ def test_a_steady_stream_has_no_switch_after_ten_micro_batches(kind: str, schedu
     run = Run(steady, settings(kind, schedule=schedule), x=model()).go(32)
     assert all(batch < 10 for batch in run.switches())
     assert run.switches()
+
+
+@pytest.mark.parametrize("kind", ["bits", "hash"])
+@pytest.mark.parametrize("turn", [2, 4, 8, 16])
+def test_searches_that_go_to_and_fro_are_not_followed_and_a_lasting_change_is(kind: str, turn: int) -> None:
+    """However often they turned before: once they stay, maps are soon as good as those of a run without turns."""
+    last = 80
+
+    def turning(batch: int) -> Mapping[int, int]:
+        return steady(batch, EARLY if batch < last and batch // turn % 2 == 0 else LATE)
+
+    short = {"period": 1_500, "trigger": 1_500, **({"count": 1} if kind == "hash" else {})}
+    run = Run(turning, settings(kind, **short), x=model()).go(last + 30)
+    fresh = Run(lambda batch: steady(batch, LATE), settings(kind, **short), x=model()).go(last + 30)
+    switches = [batch for batch in run.switches() if batch < last]
+    # In turns it would be five to forty times in the second half.
+    assert sum(batch >= last // 2 for batch in switches) <= 2
+    assert sum(run.work[-10:]) <= 1.05 * sum(fresh.work[-10:])
+
+
+def test_rivals_are_as_far_ahead_of_new_maps_as_of_each_other() -> None:
+    known = Learned()
+    one, two, three = ((hash_map(pattern, 16),) for pattern in (1, 2, 4))
+    known.put(one)
+    for maps, ahead in ((two, 50.0), (three, 20.0)):
+        known.meet(maps)
+        known.rivals[-1].ahead = ahead
+    known.put(two)
+    assert {rival.maps: rival.ahead for rival in known.rivals} == {three: -30.0, one: -50.0}
+    known.lose(three, 70.0)
+    known.meet(three)
+    assert {rival.maps: rival.ahead for rival in known.rivals} == {one: -50.0, three: -70.0}
+    for number in range(5, 12):
+        known.meet((hash_map(number, 16),))
+    assert len(known.rivals) == MOST_RIVALS
+    assert {one, three} <= {rival.maps for rival in known.rivals}
 
 
 @pytest.mark.parametrize("assess", sorted(ASSESSMENTS))
@@ -318,6 +355,8 @@ ONE_MAP = [[[[0], 16, False]], None]
         ([*X, "learned", "batches"], -1),
         ([*X, "learned", "wait"], 0),
         ([*X, "learned", "shares"], [[9, 0.5]]),
+        ([*X, "learned", "rivals"], [[[ONE_MAP], 0.0]] * 100),
+        ([*X, "learned", "rivals"], [[[ONE_MAP], math.inf]]),
         ([*X, "learned", "corrected"], [[1, math.inf]]),
         ([*X, "assessment", "entries"], [[1, -5, 0]]),
         ([*X, "assessment", "entries"], [[1, 5, 0]] * 100_000),

@@ -1,0 +1,129 @@
+"""The loops over chains that are compiled. Each must do what the function of its name in `plain_chains` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from eddy.kernels.addresses import prefetch
+from eddy.kernels.loops import (
+    AHEAD,
+    BY_ROW,
+    BY_TUPLE,
+    COLUMN,
+    LINES,
+    OUTSIDE,
+    OWN,
+    OWN_SIZE,
+    agrees,
+    compile_for,
+    read_only,
+)
+
+FULL = -2
+"""What a loop gives that has no room for what the first tuple finds."""
+
+HEADS, LINKS, TAGS = types.uint32[::1], types.uint64[::1], read_only(types.uint32)
+HASHES = read_only(types.uint64)
+
+TAG_BITS, OLDER, IN_CHAIN = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
+
+
+@compile_for(types.boolean(HEADS, LINKS, types.int64, TAGS, types.int64, types.int64))
+def link(heads: Any, links: Any, first: int, tags: Any, begin: int, shift: int) -> bool:
+    """Put rows into chains from an id on."""
+    if begin < 0 or begin + len(tags) > len(links):
+        return False
+    for place in range(len(tags)):
+        tag = np.uint64(tags[place])
+        head = np.int64(tag >> np.uint64(shift))
+        older = np.uint64(0)
+        if tag & IN_CHAIN:
+            older = np.uint64(heads[head])
+            heads[head] = first + begin + place
+        links[begin + place] = tag << TAG_BITS | older
+        later = np.uint64(tags[min(place + AHEAD, len(tags) - 1)])
+        prefetch(heads.ctypes.data, int(later >> np.uint64(shift)) << 2)
+    return True
+
+
+@compile_for(types.boolean(HEADS, LINKS, types.int64, types.int64))
+def unlink(heads: Any, links: Any, begin: int, shift: int) -> bool:
+    """Take rows out of chains from an id on, the newest first: each gives its head to the next older one."""
+    if begin < 0:
+        return False
+    for row in range(len(links) - 1, begin - 1, -1):
+        tag = links[row] >> TAG_BITS
+        if tag & IN_CHAIN:
+            heads[np.int64(tag >> np.uint64(shift))] = links[row] & OLDER
+    return True
+
+
+@njit()
+def _ask_memory(heads: Any, hashes: Any, probe: int, behind: int, first: int, places: Any) -> None:
+    """Ask memory for a head that will be read soon, and for the row of one that is read sooner."""
+    heads_at, links_at, times_at, own_at, own_size = places
+    last = len(hashes) - 1
+    prefetch(heads_at, int(hashes[min(probe + 2 * AHEAD, last)] >> behind) << 2)
+    row = np.int64(heads[np.int64(hashes[min(probe + AHEAD, last)] >> behind)]) - first
+    prefetch(links_at, int(row) << 3)
+    prefetch(times_at, int(row) << 3)
+    prefetch(own_at, own_size * row)
+
+
+@njit()
+def _turn(rows: Any, low: int, high: int) -> None:
+    """Turn rows around: the newest came first."""
+    while low < high:
+        rows[low], rows[high] = rows[high], rows[low]
+        low, high = low + 1, high - 1
+
+
+_COUNTED = types.UniTuple(types.int64, 3)
+_NUMBERS = types.UniTuple(types.int64, 8)
+_FOUND = types.UniTuple(COLUMN, 2)
+_HEADS = read_only(types.uint32)
+
+
+@compile_for(_COUNTED(_HEADS, HASHES, HASHES, LINES, BY_TUPLE, BY_ROW, _NUMBERS, _FOUND))
+def walk(  # noqa: C901, PLR0915  one pass
+    heads: Any, links: Any, hashes: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any, found: Any
+) -> Any:
+    """Follow the chains of tuples from `begun` on; says how many rows pass, up to which tuple, and how many were seen.
+
+    It ends before a tuple for which there is no room, or that has too many; `must` is the one that is taken anyway.
+    """
+    (known, before, earliest, latest), (times, ranks, alive), (at, rows) = by_tuple, by_row, found
+    first, shift, rank_shift, rises, newest_only, begun, must, most = numbers
+    kept, seen, behind = 0, 0, np.uint64(shift) + TAG_BITS
+    # Addresses are taken before the loop: inside of it, each would be found again.
+    own_at, own_size = (terms[0, OWN], terms[0, OWN_SIZE]) if len(terms) else (np.int64(0), np.int64(0))
+    places = heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size
+    for probe in range(begun, len(hashes)):
+        _ask_memory(heads, hashes, probe, behind, first, places)
+        tag, row = hashes[probe] >> TAG_BITS | IN_CHAIN, np.int64(heads[np.int64(hashes[probe] >> behind)]) - first
+        kept_before, seen_before = kept, seen
+        while row >= 0 and (known[probe] if len(known) else 1):
+            older = np.int64(links[row] & OLDER) - first if row < len(links) else row
+            if older >= row:
+                return OUTSIDE, OUTSIDE, OUTSIDE
+            if links[row] >> TAG_BITS == tag and (row < before[probe] if len(before) else 1):
+                early = times[row] < earliest[probe] if len(times) and len(earliest) else False
+                if (len(ranks) and ranks[row] < before[probe] + rank_shift) or (early and rises):
+                    break
+                inside = 1 - (early or (times[row] > latest[probe] if len(times) and len(latest) else False))
+                if kept == len(at):
+                    is_over = probe > begun or (seen > most and probe > must)
+                    return (kept_before, probe, seen_before) if is_over else (FULL, FULL, FULL)
+                at[kept], rows[kept] = probe, row
+                passes = agrees(terms, row, probe) & (alive[row] if len(alive) else 1) & inside
+                kept, seen = kept + passes, seen + inside
+                if passes and newest_only:
+                    break
+            row = older
+        if seen > most and probe > must:
+            return kept_before, probe, seen_before
+        _turn(rows, kept_before, kept - 1)
+    return kept, len(hashes), seen

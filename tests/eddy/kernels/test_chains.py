@@ -1,0 +1,190 @@
+"""Chains of both kinds of kernels lead to the same rows, however rows come and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eddy.errors import EngineError
+from eddy.kernels.arguments import NO_BOUNDS, Chain, Kernels, Ranked, Screen, Screened, Term, Walk
+from eddy.kernels.compiled import COMPILED
+from eddy.kernels.plain import PLAIN
+from eddy.tuples.arrays import Hashes, Integers, Tags
+from eddy.tuples.request import TimeBounds
+
+BOTH = (PLAIN, COMPILED)
+KINDS = pytest.mark.parametrize("kernels", BOTH, ids=["numpy", "numba"])
+
+ENDS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+
+
+class Draw:
+    """Rows with keys of a few values, hashes for these, and what is asked of them."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data = data
+        self.rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
+        self.rows, values = self.choose(0, 1, 2, 50, 300), self.choose(1, 3, 40, 1_000)
+        self.hashes: Hashes = self.rng.integers(0, 1 << 64, values, np.uint64)
+        # Of some values, only the bits behind those of a tag differ.
+        self.hashes[: values // 4] = self.hashes[0] ^ np.arange(values // 4).astype(np.uint64)
+        self.keys: Integers = self.rng.integers(0, values, self.rows)
+        self.values, self.bits, self.first = values, self.choose(1, 3, 8), self.choose(1, 77)
+
+    def choose(self, *some: Any) -> Any:
+        return self.data.draw(st.sampled_from(some))
+
+    def tags(self) -> Tags:
+        tags: Tags = (self.hashes.take(self.keys) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+        unlinked: Tags = (self.rng.random(self.rows) < self.choose(0.0, 0.2)).astype(np.uint32)
+        return tags ^ unlinked
+
+    def chain(self) -> Chain:
+        return Chain(np.zeros(1 << self.bits, np.uint32), np.zeros(self.rows, np.uint64), self.first)
+
+    def asked(self, stored: int, keys: Integers, wanted: Integers) -> Screen:
+        tuples, rng = len(wanted), self.rng
+        own = keys.astype(self.choose(np.int16, np.int64))
+        valid, known = (self.choose(None, rng.random(size) < 0.8) for size in (stored, tuples))
+        before = self.choose(None, rng.integers(0, stored + 2, tuples))
+        ranks = Ranked(np.arange(stored) + 7, self.choose(-20, 0, 5))
+        low, high = (rng.choice([*ENDS, 3, 9, 15], tuples) for _ in range(2))
+        return Screen(
+            terms=[Term("=", own, valid, wanted, known)][: self.choose(0, 1)],
+            before=before,
+            ranked=None if before is None else self.choose(None, ranks),
+            times=self.choose(None, np.sort(rng.integers(0, 20, stored))),
+            bounds=TimeBounds(self.choose(None, low), self.choose(None, high)),
+            alive=self.choose(None, rng.random(stored) < 0.8),
+            stored=stored,
+        )
+
+
+@given(data=st.data())
+def test_rows_are_linked_alike_and_taken_out_again(data: st.DataObject) -> None:
+    draw = Draw(data)
+    tags, (cut, back) = draw.tags(), draw.rng.integers(0, draw.rows + 1, 2).tolist()
+    plain, compiled, at_once = (draw.chain() for _ in range(3))
+    for kernels, chain in zip(BOTH, (plain, compiled), strict=True):
+        kernels.link(chain, tags[:cut], 0)
+        kernels.link(chain, tags[cut:], cut)
+        kernels.unlink(chain, back)
+        kernels.link(chain, tags[back:], back)
+    PLAIN.link(at_once, tags, 0)
+    for one in (plain, compiled):
+        assert one.heads.tolist() == at_once.heads.tolist()
+        assert one.links.tolist() == at_once.links.tolist()
+
+
+def drawn(draw: Draw, tuples: int) -> tuple[Walk, Screen]:
+    """Rows in chains, of which the oldest may have gone, and tuples that follow them."""
+    chain = draw.chain()
+    tags = draw.tags()
+    PLAIN.link(chain, tags, 0)
+    gone = draw.choose(0, 0, draw.rows // 2, draw.rows)
+    chain = Chain(chain.heads, chain.links[gone:], chain.first + gone)
+    wanted = draw.rng.integers(0, draw.values, tuples)
+    asked = draw.asked(draw.rows - gone, draw.keys[gone:], wanted)
+    rises = draw.choose(True, False)
+    if asked.times is not None and not rises:
+        draw.rng.shuffle(asked.times)
+    return Walk(chain, draw.hashes.take(wanted), rises), asked
+
+
+@given(data=st.data())
+def test_tuples_find_the_same_rows(data: st.DataObject) -> None:
+    draw = Draw(data)
+    tuples = draw.choose(1, 2, 40)
+    walk, asked = drawn(draw, tuples)
+    first, most = draw.data.draw(st.integers(0, tuples - 1)), draw.choose(0, 1, 30, 1 << 18)
+    newest_only = draw.choose(False, True)
+    plain, compiled = (kernels.walk(walk, asked, first, most, newest_only) for kernels in BOTH)
+    assert listed(plain) == listed(compiled)
+
+
+def listed(found: Screened) -> tuple[Any, ...]:
+    return found.at.tolist(), found.rows.tolist(), found.stop, found.candidates
+
+
+@KINDS
+@given(data=st.data())
+def test_they_are_those_that_a_look_at_all_rows_finds(kernels: Kernels, data: st.DataObject) -> None:
+    draw = Draw(data)
+    walk, asked = drawn(draw, 20)
+    links = walk.chain.links
+    found = kernels.walk(walk, asked, 0, 1 << 18, False)
+    expected = [(at, row) for at in range(20) for row in range(len(links)) if is_right(walk, asked, at, row)]
+    assert list(zip(found.at.tolist(), found.rows.tolist(), strict=True)) == expected
+    assert found.candidates >= len(expected)
+    newest = kernels.walk(walk, asked, 0, 1 << 18, True)
+    assert dict(zip(newest.at.tolist(), newest.rows.tolist(), strict=True)) == dict(expected)
+
+
+def is_right(walk: Walk, asked: Screen, at: int, row: int) -> bool:
+    """What is asked of a row, one thing after the other."""
+    tag = int(walk.chain.links[row]) >> 32
+    said = [tag & 1, tag == int(walk.hashes[at]) >> 32 | 1]
+    for term in asked.terms:
+        said += [int(term.own[row]) == int(term.wanted[at])]
+        said += [part[place] for part, place in ((term.valid, row), (term.known, at)) if part is not None]
+    if asked.before is not None:
+        said.append(row < asked.before[at])
+    if asked.before is not None and asked.ranked is not None:
+        said.append(asked.ranked.ranks[row] >= asked.before[at] + asked.ranked.shift)
+    if asked.times is not None:
+        earliest, latest = asked.bounds
+        said.append(earliest is None or asked.times[row] >= earliest[at])
+        said.append(latest is None or asked.times[row] <= latest[at])
+    return all(said) and (asked.alive is None or bool(asked.alive[row]))
+
+
+@KINDS
+def test_a_hot_key_has_room_and_ends_a_go(kernels: Kernels) -> None:
+    """One tuple finds more than there was room for; the next one waits for its turn."""
+    chain = Chain(np.zeros(2, np.uint32), np.zeros(5_000, np.uint64), 1)
+    kernels.link(chain, np.full(5_000, 9, np.uint32), 0)
+    walk = Walk(chain, np.full(3, 9 << 32, np.uint64), False)
+    asked = Screen([], None, None, None, NO_BOUNDS, None, 5_000)
+    for most, stop in ((10, 1), (9_999, 1), (10_000, 2), (15_000, 3)):
+        found = kernels.walk(walk, asked, 0, most, False)
+        assert (found.stop, found.candidates, len(found.rows)) == (stop, 5_000 * stop, 5_000 * stop)
+        assert found.rows[:5_000].tolist() == list(range(5_000))
+
+
+@KINDS
+@pytest.mark.parametrize("broken", ["newer", "itself", "head"])
+def test_links_that_lead_to_no_older_row_are_an_error(kernels: Kernels, broken: str) -> None:
+    chain = Chain(np.zeros(2, np.uint32), np.zeros(4, np.uint64), 1)
+    kernels.link(chain, np.full(4, 1, np.uint32), 0)
+    if broken == "head":
+        chain.heads[0] = 9
+    else:
+        chain.links[2] = (1 << 32) | (4 if broken == "newer" else 3)
+    with pytest.raises(EngineError, match="do not fit each other"):
+        kernels.walk(
+            Walk(chain, np.ones(1, np.uint64), False),
+            Screen([], None, None, None, NO_BOUNDS, None, 4),
+            0,
+            100,
+            False,
+        )
+
+
+@pytest.mark.parametrize("broken", ["heads", "begin", "unlink", "own", "wanted", "times"])
+def test_no_kernel_reads_or_writes_behind_the_end_of_an_array(broken: str) -> None:
+    with pytest.raises(EngineError, match="inside of the arrays"):
+        link_and_walk(broken)
+
+
+def link_and_walk(broken: str) -> None:
+    chain = Chain(np.zeros(3 if broken == "heads" else 4, np.uint32), np.zeros(4, np.uint64), 1)
+    COMPILED.link(chain, np.full(4, 1, np.uint32), 1 if broken == "begin" else 0)
+    COMPILED.unlink(chain, -1 if broken == "unlink" else 4)
+    own, wanted = np.zeros(3 if broken == "own" else 4, np.int64), np.zeros(1 if broken == "wanted" else 2, np.int64)
+    times = np.zeros(3 if broken == "times" else 4, np.int64)
+    asked = Screen([Term("=", own, None, wanted, None)], None, None, times, NO_BOUNDS, None, 4)
+    COMPILED.walk(Walk(chain, np.ones(2, np.uint64), False), asked, 0, 100, False)
