@@ -37,6 +37,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
+from eddy.spark.versions import HAS_ARROW_UDF
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -105,7 +106,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
     of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
-    state = choose_state(query, options.state, kept=bool(of_cells))
+    state = choose_state(query, options.state, kept=bool(of_cells) or not HAS_ARROW_UDF)
     if state == NOT_KEPT and of_cells:
         raise QueryError(
             f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
