@@ -22,7 +22,7 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
 from eddy.engine.snapshot_file import check_path
-from eddy.errors import QueryError, check_flag, check_whole, write_repr
+from eddy.errors import QueryError, check_flag, check_whole, quote, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
@@ -97,9 +97,23 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     frames = read(query, given)
     session.check(frames.spark)
     plan = _plan(query, frames, options)
-    # Who speaks of cells means those of a state store.
-    of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    state = choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF)
+    if _choose_state(query, frames, options) == NOT_KEPT:
+        with workers.suit_workers(frames.spark):
+            return _answer_without_state(plan, options)
+    session.look_at_partitions(frames.spark, plan.layout.cells)
+    with workers.suit_workers(frames.spark):
+        return _answers(plan, options)
+
+
+def _choose_state(query: Query, frames: Frames, options: Options) -> str:
+    """Choose where state is kept; who speaks of cells means those of a state store."""
+    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
+    state = choose_state(query, options.state, kept=bool(of_cells) or not HAS_ARROW_UDF)
+    if state == NOT_KEPT and of_cells:
+        raise QueryError(
+            f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
+            'out, or say state="store"'
+        )
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(
@@ -111,12 +125,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
             "attach: remember: expected none where there is a state store, since the checkpoint has what was learned, "
             f"got {write_repr(options.remember)}; leave it out"
         )
-    if state == NOT_KEPT:
-        with workers.suit_workers(frames.spark):
-            return _answer_without_state(plan, options)
-    session.look_at_partitions(frames.spark, plan.layout.cells)
-    with workers.suit_workers(frames.spark):
-        return _answers(plan, options)
+    return state
 
 
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
@@ -139,6 +148,8 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
         remember=check_path(options.remember, "attach"),
+        index=options.index,
+        cache_memory=options.cache_memory,
     )
     passed = make_step(step)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
