@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
+from eddy.engine.snapshot_file import check_path
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
@@ -58,6 +59,7 @@ class Options:
     heavy: Mapping[str, Sequence[Any]] | None = None
     cache_memory: int | None = None
     state: str | None = None
+    remember: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +106,11 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
                 f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
                 "leave state, cells, sizes and heavy out, or read it with spark.readStream"
             )
+    if state != NOT_KEPT and options.remember is not None:
+        raise QueryError(
+            "attach: remember: expected none where there is a state store, since the checkpoint has what was learned, "
+            f"got {write_repr(options.remember)}; leave it out"
+        )
     if state == NOT_KEPT:
         with workers.suit_workers(frames.spark):
             return _answer_without_state(plan, options)
@@ -131,6 +138,7 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         metric=OBSERVED,
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
+        remember=check_path(options.remember, "attach"),
     )
     passed = make_step(step)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
