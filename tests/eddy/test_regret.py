@@ -90,7 +90,8 @@ def test_an_account_is_sent_in_few_characters() -> None:
 
 def test_reports_of_before_there_were_accounts_are_read() -> None:
     """They wrote the lines of a tree by stream, and decisions without a policy."""
-    counted = run({"name": "query_mesh", "S": 20, "costs": "unit"}).report.counters[-1]
+    mesh = {"name": "query_mesh", "S": 20, "costs": "unit"}
+    counted = eddy.run_local(query(), data(8_000), policy=mesh, batch_rows=2_000).report.counters[-1]
     written = to_plain(counted)
     assert {len(row) for row in written["decided"]} == {5}
     old = {**written, "trees": {key[0]: list(lines) for key, lines in counted.trees.items()}}

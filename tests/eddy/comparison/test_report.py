@@ -144,11 +144,12 @@ def test_what_adapting_cost_and_saved_is_shown_with_the_last_decisions(tmp_path:
         "the mesh": {"name": "query_mesh", "S": 20, "costs": "unit"},
         "Accounted": Accounted,
     }
-    eddy.compare(query(), data(), policies, repeats=1, batch_rows=50, quiet=True).report(place)
+    # So many rows pay for a whole decision of the mesh.
+    eddy.compare(query(), data(8_000), policies, repeats=1, batch_rows=2_000, quiet=True).report(place)
     text = place.read_text("utf-8")
     assert "<h2>What adapting cost and saved</h2>" in text
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
-    whole = sum_over_batches(eddy.run_local(query(), data(), policy=Accounted, batch_rows=50).report.counters)
+    whole = sum_over_batches(eddy.run_local(query(), data(8_000), policy=Accounted, batch_rows=2_000).report.counters)
     assert ["orders", "Accounted", *account_cells(whole[0])] in rows
     decided = [row[1:] for row in rows if len(row) == 6 and row[0] == "orders"]
     own = [row[1:] for row in decided if row[0] == "Accounted"]
@@ -158,8 +159,12 @@ def test_what_adapting_cost_and_saved_is_shown_with_the_last_decisions(tmp_path:
         ["2", "s", "query_mesh", "first rows"],
         ["3", "s", "auto", REASONS[2]],
     ]
-    # With unit costs it decides at the end of its first round.
-    assert decided[0] == ["the mesh", "0", "s", "the mesh", "first rows"]
+    mesh = eddy.run_local(query(), data(8_000), policy=policies["the mesh"], batch_rows=2_000).report.decisions()
+    assert [row for row in decided if row[0] == "the mesh"] == [
+        ["the mesh", str(batch), "s", "the mesh", reason]
+        for batch, reason in zip(mesh["batch"], mesh["reason"], strict=True)
+    ]
+    assert len(mesh)
 
 
 def test_where_nobody_decides_there_is_nothing_about_it(tmp_path: Path) -> None:
