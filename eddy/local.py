@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from eddy.clocks import make_work_clock
 from eddy.contracts import Clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, check_whole, read_message
@@ -104,8 +105,9 @@ def run_local(  # noqa: PLR0913  what a user may say
     `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
 
-    `clock` says what steps take, and `thinking` what planning and learning do: the time of day, and the time for which
-    this thread was at work. Whoever gives one of his own gives both by it, unless he names the other.
+    `clock` says what steps and micro-batches take, and `thinking` what policies do: the time of day, less what steps
+    have waited for their turn on a busy machine, and the time for which this thread was at work. Whoever gives one of
+    his own gives both by it, unless he names the other.
     """
     return iter_local(
         query,
@@ -156,6 +158,7 @@ def iter_local(  # noqa: PLR0913  what a user may say
         index=settings,
         cache_memory=cache_memory,
         thinking=thinking,
+        working=clock or make_work_clock(),
     )
     return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
 

@@ -73,15 +73,14 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     index: IndexChoice = None,
     cache_memory: int | None = None,
     thinking: Clock | None = None,
+    working: Clock | None = None,
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams; the tables come as they are. `parts` are what its state depends on, by names for
-    people, where that is more than the query says. `index` is no part of it, nor are caches: with another one the rows
-    stay, and what was learned of their indexes is learned anew.
-
-    Policies say by `thinking` what it takes to plan and learn, by `clock` where none is given. Operators may wait for a
-    service; thinking is work of this thread alone, and on a busy machine the wall says that it does not pay.
+    `schemas` are those of the streams. `parts` are what its state depends on, by names for people, where that is more
+    than the query says. `index` is no part of it, nor are caches: what was learned of indexes is learned anew.
+    What planning and learning take is said by `thinking`, and what steps do by `working`: on a busy machine the wall
+    says that thinking does not pay, and that one of two alike operators is dear. `clock` says it where there is none.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
@@ -95,6 +94,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         setting.prices,
         policy_name=policy_name(policy),
         clock=clock,
+        working=working or clock,
         seed=(seed, cell),
         parts=parts,
         by_clock=depends_on_time(policy),

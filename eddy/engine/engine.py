@@ -57,6 +57,7 @@ class Engine:
         *,
         policy_name: str,
         clock: Clock,
+        working: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
         by_clock: bool = True,
@@ -70,9 +71,8 @@ class Engine:
         self._outlet = Emission(binding, self._stores, self._faults)
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        self._router = Router(
-            machinery.operators, policy, policy_name, self._classify, clock, prices, machinery.tariff, machinery.taps
-        )
+        operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
+        self._router = Router(operators, policy, policy_name, self._classify, working, prices, tariff, taps)
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy, self._policy_name = policy, policy_name
         self._clock = clock
@@ -80,7 +80,7 @@ class Engine:
         self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
         self._indexes, self._caches = machinery.indexes, machinery.caches
-        self._costs = machinery.tariff.seconds
+        self._costs = tariff.seconds
         self._counting = Counting(policy, policy_name, self._classifier.names, machinery, by_clock=by_clock)
 
     @property

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eddy.errors import need_package
 from eddy.query import Query
 
 if TYPE_CHECKING:
@@ -27,19 +29,25 @@ def attach(  # noqa: PLR0913  what a user may say
     sizes: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
     state: str | None = None,
+    remember: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Answer a query over streaming DataFrames, as one more.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
-    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. `cells` is how many
-    engines share the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`,
-    which are as in `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the
-    eddy does, in compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how
-    many rows each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
+    a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
+    nothing takes a batch DataFrame for its stream as well, and then so is the answer. `cells` is how many engines share
+    the work, for the life of a checkpoint; a restart with another policy, `index` or `cache_memory`, which are as in
+    `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in
+    compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how many rows
+    each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
+    Without it `remember` is a file in which what was learned stays, as in `where`.
     """
+    need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
-    return stream.attach(query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state))
+    return stream.attach(
+        query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
+    )

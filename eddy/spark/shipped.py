@@ -7,6 +7,7 @@ lose.
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import cloudpickle
 import pyarrow as pa
 
-from eddy.contracts import Clock
+from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
@@ -50,22 +51,23 @@ class Shipped:
     index: IndexChoice = None
     cache_memory: int | None = None
 
-    def engine(self, cell: int, clock: Clock, thinking: Clock) -> Engine:
-        """Make a new engine for a cell."""
+    def engine(self, cell: int) -> Engine:
+        """Make a new engine for a cell, with clocks of this thread."""
         opened = _find_opened(self)
         return engine(
             opened.query,
             self.schemas,
             opened.policy,
             tables=opened.tables,
-            clock=clock,
+            clock=time.perf_counter,
             seed=self.seed,
             cell=cell,
             cells=self.layout["cells"],
             parts=self.parts,
             index=self.index,
             cache_memory=self.cache_memory,
-            thinking=thinking,
+            thinking=time.thread_time,
+            working=make_work_clock(),
         )
 
 

@@ -21,8 +21,9 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
+from eddy.engine.snapshot_file import check_path
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
-from eddy.observe.frame_notes import FrameNote, note_frame
+from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
@@ -33,10 +34,11 @@ from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
-from eddy.spark.progress import OBSERVED, wait_for_report
+from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
-from eddy.spark.stateless.frames import WherePlan, column, explain_plan, make_step
+from eddy.spark.stateless.frames import WherePlan, column, make_step
+from eddy.spark.versions import HAS_ARROW_UDF
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -57,6 +59,7 @@ class Options:
     heavy: Mapping[str, Sequence[Any]] | None = None
     cache_memory: int | None = None
     state: str | None = None
+    remember: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +99,19 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     plan = _plan(query, frames, options)
     # Who speaks of cells means those of a state store.
     of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    if choose_state(query, options.state, kept=of_cells) == NOT_KEPT:
+    state = choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF)
+    for stream, frame in frames.streams.items():
+        if state != NOT_KEPT and not frame.isStreaming:
+            raise QueryError(
+                f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
+                "leave state, cells, sizes and heavy out, or read it with spark.readStream"
+            )
+    if state != NOT_KEPT and options.remember is not None:
+        raise QueryError(
+            "attach: remember: expected none where there is a state store, since the checkpoint has what was learned, "
+            f"got {write_repr(options.remember)}; leave it out"
+        )
+    if state == NOT_KEPT:
         with workers.suit_workers(frames.spark):
             return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
@@ -123,11 +138,14 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         metric=OBSERVED,
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
+        remember=check_path(options.remember, "attach"),
     )
     passed = make_step(step)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}
     answer = passed.select(*(column(own[one]).alias(name) for one, name in plan.binding.outputs))
-    note_frame(answer, FrameNote(explain_plan(step), lambda: wait_for_report(None, query.name)))
+    # What was noted of the step is true of what is selected from it.
+    if (note := find_note(passed)) is not None:
+        note_frame(answer, note)
     return answer
 
 

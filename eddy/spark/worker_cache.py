@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TypeVar
@@ -40,7 +39,7 @@ def resume(shipped: Shipped, cell: int, saved: Snapshot | None) -> Engine:
     identity, found = ENGINES.pop((shipped.token, cell), (None, None))
     if found is not None and saved is not None and identity == _identity(saved):
         return found
-    made = shipped.engine(cell, time.perf_counter, time.thread_time)
+    made = shipped.engine(cell)
     if saved is not None:
         made.restore(saved)
     return made

@@ -15,7 +15,7 @@ from pathlib import Path as File
 from typing import Any
 
 from eddy.errors import QueryError, unknown_name
-from eddy.jobs.config.connectors import LASTING
+from eddy.jobs.config.connectors import BATCH, LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
 from eddy.jobs.config.places import Mistakes, join_key, lines
@@ -23,6 +23,7 @@ from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.to_query import build_query
+from eddy.predicates.faults import REJECT
 from eddy.query import Query
 from eddy.query.validation import duration
 from eddy.redaction import KeyPath, display
@@ -51,10 +52,16 @@ class Job:
     trigger: Mapping[str, Any]
     checkpoint: str | None
     sink: Mapping[str, Any]
+    rejected: Mapping[str, Any]
     spark: Mapping[str, str]
     values: Mapping[str, Any]
     origins: Mapping[KeyPath, str]
     mistakes: Mistakes
+
+    @property
+    def is_batch(self) -> bool:
+        """The rows that are there are read in one pass."""
+        return any(values.get("mode") == BATCH for values in self.sources.values())
 
     def at(self, path: KeyPath) -> str:
         """A place in the file, for an error that is found later."""
@@ -136,7 +143,18 @@ def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     for name in choice:
         if name != "name" and name not in known:
             where = f'policy "{policy}"'
-            mistakes.add(("policy", name), str(unknown_name("parameter", name, ["name", *known], where=where)))
+            told = str(unknown_name("parameter", name, ["name", *known], where=where))
+            mistakes.add(("policy", name), f"{told}{_suggest_whole(policy, name, mistakes)}")
+
+
+def _suggest_whole(policy: str, parameter: str, mistakes: Mistakes) -> str:
+    """Say how to leave the file's parameters out, where another policy is set from outside."""
+    said = mistakes.outside.get(("policy", "name"), "")
+    if not said or ("policy", parameter) in mistakes.outside:
+        return ""
+    begun = "--conf 'spark.eddy.policy" if said == "--conf" else "--set 'policy"
+    whole = f'{begun}={{name="{policy}"}}\''
+    return f"; the file gives it to another policy: to leave its parameters out, write {whole}"
 
 
 def _check_index(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
@@ -158,24 +176,53 @@ def _list_given(section: str, given: Iterable[KeyPath]) -> list[str]:
 
 def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     """Note contradictions between two sections."""
-    sink, trigger = read.get("sink", {}), read.get("trigger", {})
-    if sink.get("format") in LASTING and not read.get("checkpoint", {}).get("location"):
-        mistakes.add(
-            ("checkpoint", "location"),
-            f'expected a folder, since the sink "{sink["format"]}" lasts and a restart must know what it has; add it',
-        )
-    _check_trigger(trigger, mistakes)
-    name = sink.get("name")
-    if name and not name.isidentifier():
-        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
-        mistakes.add(("sink", "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")
-    if sink.get("format") == "foreach_batch" and sink.get("function"):
-        import_function(sink["function"], ("sink", "function"), mistakes)
+    streams = read.get("streams", {}).items()
+    batch = [name for name, one in streams if (one.get("source") or {}).get("mode") == BATCH]
+    for place in ("sink", "rejected"):
+        _check_sink(place, read.get(place, {}), mistakes)
+        lasting = read.get(place, {}).get("format")
+        if lasting in LASTING and not batch and not read.get("checkpoint", {}).get("location"):
+            mistakes.add(
+                ("checkpoint", "location"),
+                f'expected a folder, since the sink "{lasting}" lasts and a restart must know what it has; add it',
+            )
+            break
+    _check_trigger(read.get("trigger", {}), mistakes)
+    if batch:
+        _check_batch(batch[0], read, mistakes)
+    rejecting = [name for name, one in read.get("filters", {}).items() if one.get("on_error") == REJECT]
+    if read.get("rejected") and not rejecting:
+        mistakes.add(("rejected",), f'expected a filter with on_error = "{REJECT}", got none, so no row would go there')
     for kind in ("sizes", "heavy"):
         for name in read.get("engine", {}).get(kind, {}):
             if name.partition(".")[0] not in read.get("streams", {}):
                 error = unknown_name("stream", name.partition(".")[0], read.get("streams", {}), where="")
                 mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
+
+
+def _check_sink(place: str, sink: Mapping[str, Any], mistakes: Mistakes) -> None:
+    name = sink.get("name")
+    if name and not name.isidentifier():
+        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
+        mistakes.add((place, "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")
+    if sink.get("format") == "foreach_batch" and sink.get("function"):
+        import_function(sink["function"], (place, "function"), mistakes)
+
+
+def _check_batch(stream: str, read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note settings that one pass over rows has no use for."""
+    source = read["streams"][stream]["source"]
+    wrong: dict[KeyPath, Any] = {
+        ("trigger", "every"): read.get("trigger", {}).get("every"),
+        ("checkpoint", "location"): read.get("checkpoint", {}).get("location"),
+        ("streams", stream, "source", "files_per_trigger"): source.get("files_per_trigger"),
+        **{("engine", name): read.get("engine", {}).get(name) for name in ("cells", "sizes", "heavy")},
+    }
+    for path, value in wrong.items():
+        if value:
+            mistakes.add(
+                path, f'a source with mode = "{BATCH}" is read in one pass, and has no use for it; leave it out'
+            )
 
 
 def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
@@ -201,6 +248,7 @@ def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyP
         trigger=read["trigger"],
         checkpoint=read["checkpoint"]["location"],
         sink=read["sink"],
+        rejected=read["rejected"],
         spark=settings,
         values=read,
         origins=origins,

@@ -19,6 +19,12 @@ SCHEMA = Section(
     others=ConfigKey(text="the type"),
 )
 PATH = ConfigKey(text="a folder, a file or a pattern", required=True, place=True)
+BATCH = "batch"
+MODE = ConfigKey(
+    text="`batch` reads what is there in one pass, and ends: for one stream without a delay; there is no checkpoint",
+    default="stream",
+    choices=("stream", BATCH),
+)
 PER_TRIGGER = ConfigKey(text="the most files of a micro-batch", kind=COUNT)
 ADDED = ConfigKey(
     text="columns of the file itself to add as `file_modified`, ...: `modified`, the time at which it was last written",
@@ -58,7 +64,7 @@ STREAM_SOURCES: dict[str, Section] = {
     **{
         name: Section(
             text=f"{section.text} A file that is added later is read later.",
-            keys={**section.keys, "files_per_trigger": PER_TRIGGER, "add": ADDED},
+            keys={**section.keys, "mode": MODE, "files_per_trigger": PER_TRIGGER, "add": ADDED},
             parts=section.parts,
         )
         for name, section in TABLE_SOURCES.items()
@@ -102,6 +108,7 @@ STREAM_SOURCES: dict[str, Section] = {
         text="A stream of a workload that comes with the jobs, with drift where it has any.",
         keys={
             **WORKLOAD,
+            "mode": MODE,
             "per_trigger": ConfigKey(text="the most rows of a micro-batch", kind=COUNT, default=1_000),
         },
         parts={"parameters": PARAMETERS},
@@ -118,7 +125,8 @@ SINKS: dict[str, Section] = {
         },
     ),
     "parquet": Section(
-        text="Parquet files, each row exactly once. Needs a checkpoint.",
+        text="Parquet files, each row exactly once. Needs a checkpoint, and in `batch` mode a folder that is not there "
+        "yet.",
         keys={
             "path": ConfigKey(text="a folder", required=True, place=True),
             "partition_by": ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[]),

@@ -64,6 +64,10 @@ def _section(path: str, part: Section, before: str = "") -> Iterator[str]:
 
 
 def _variants(path: str, part: Variants) -> Iterator[str]:
+    if part.like:
+        as_there = f"It has the formats and keys of [`[{part.like}]`](#{part.like})."
+        yield from ("", f"## `[{path}]`", "", f"{part.text} {as_there}")
+        return
     yield from ("", f"## `[{path}]`", "", f"{part.text} `format` is one of:", "")
     for name, section in part.formats.items():
         left_out = " (when left out)" if name == part.default else ""

@@ -64,7 +64,9 @@ class TableReader:
             for name, key in part.keys.items()
         }
         for name, inner in part.parts.items():
-            if name in values or not inner.required:
+            if name not in values and isinstance(inner, Variants) and inner.like:
+                read[name] = {}
+            elif name in values or not inner.required:
                 read[name] = self.part(inner, values.get(name, {}), (*path, name))
             else:
                 self._mistakes.add((*path, name), _describe_no_table(inner, (*path, name)))

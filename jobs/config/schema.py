@@ -133,12 +133,16 @@ class NamedSections:
 
 @dataclass(frozen=True, kw_only=True)
 class Variants:
-    """A section whose key `format` decides on the others."""
+    """A section whose key `format` decides on the others.
+
+    One that is `like` another is described there, and need not be given.
+    """
 
     text: str
     formats: Mapping[str, Section]
     default: str | None = None
     required: bool = False
+    like: str = ""
 
     @property
     def format(self) -> ConfigKey:

@@ -8,6 +8,7 @@
     [index]                      how a join finds its rows
     [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
     [sink]                       where the answer goes
+    [rejected]                   where rows go that filters have no answer for
     [spark]                      settings of Spark
 
 Sources and sinks are in `eddy.jobs.config.connectors`.
@@ -37,6 +38,7 @@ from eddy.jobs.config.schema import (
     ValueKind,
     Variants,
 )
+from eddy.predicates.faults import ON_ERROR
 from eddy.query.state_need import STATES
 from eddy.wiring import INDEX_NAMES, list_index_defaults
 
@@ -160,9 +162,10 @@ FILTER = Section(
         ),
         "on_error": ConfigKey(
             text="a row for which the function raises, or the SQL fails: `fail` fails the query if everything else "
-            "lets the row pass; `drop` and `keep` count it, and go on without it or with it",
+            "lets the row pass; `drop` and `keep` count it, and go on without it or with it; `reject` puts such a row "
+            "aside, for `[rejected]`",
             default="fail",
-            choices=("fail", "drop", "keep"),
+            choices=ON_ERROR,
         ),
         "time_limit": ConfigKey(
             text="how long one call of the function may take, 1 millisecond or more; a longer call fails the job",
@@ -201,6 +204,11 @@ ENGINE = Section(
             "that is enough and there is no `checkpoint.location`",
             kind=TEXT,
             choices=STATES,
+        ),
+        "remember": ConfigKey(
+            text="a file in which what was learned stays for the next start, where there is no state; on a cluster one "
+            "that all machines see; `eddy learned` carries it to another job",
+            place=True,
         ),
         "cache_memory": ConfigKey(
             text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
@@ -308,6 +316,13 @@ JOB = Section(
         "trigger": TRIGGER,
         "checkpoint": CHECKPOINT,
         "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),
+        "rejected": Variants(
+            text='Where rows go that pass everything but a filter with `on_error = "reject"` that has no answer for '
+            "them: the columns of the stream, and `rejected_by` and `rejected_because`. For one stream without state. "
+            "It is a query of its own, which asks the filters once more; its checkpoint is in `rejected` of the job's.",
+            formats=SINKS,
+            like="sink",
+        ),
         "spark": SPARK,
     },
 )

@@ -29,6 +29,22 @@ LONGEST_REASON = 160
 """Characters of a reason in a log."""
 
 
+WIDTH = 30
+"""Characters of a bar."""
+
+TENTHS = 10
+"""Lines that tell of one pass where nobody watches."""
+
+
+def write_bar(done: int, whole: int) -> str:
+    """Write a bar of tasks.
+
+    >>> write_bar(1, 4)
+    '[#######-----------------------] 1/4 tasks'
+    """
+    return f"[{'#' * (done * WIDTH // whole):-<{WIDTH}}] {done}/{whole} tasks"
+
+
 class Teller:
     """Writes a line of fields for each micro-batch.
 
@@ -75,6 +91,16 @@ class Teller:
         """
         if self._live:
             self._show(f"{self._line} now={batch}".lstrip())
+
+    def show_tasks(self, done: int, whole: int) -> None:
+        """Show how many tasks of one pass are over: as a bar if it is live, and else in lines, one for each tenth."""
+        if not whole:
+            return
+        if self._live:
+            self._show(write_bar(done, whole))
+        elif done * TENTHS // whole != self._seen:
+            self._seen = done * TENTHS // whole
+            self._write(f"tasks={done}/{whole}\n")
 
     def say(self, text: str) -> None:
         """Something that is no progress, on a line of its own."""

@@ -26,8 +26,9 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_state
+from eddy.jobs.run.checking import find_remembered, find_state
 from eddy.jobs.run.error_text import EXPECTED, explain_error
+from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
@@ -57,19 +58,33 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     spark = session(job, given, quiet=quiet)
     stop.listen(spark)
     try:
-        query = prepare(job, spark, stop).start()
-        if job.checkpoint:
-            teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
-        follow(query, stop, teller)
-        for line in tell_savings(job.query, report(query)):
-            teller.say(line)
-        teller.end(tell_end(job, query, stopped=stop.asked))
+        if job.is_batch:
+            run_once(job, answer(job, spark), stop, teller)
+        else:
+            run_stream(job, spark, stop, teller)
     except EXPECTED as error:
         # Spark and its connectors may say what they were given.
         raise QueryError(explain_error(error, job.values).removeprefix("error: ")) from error
     finally:
         spark.stop()
     return 0
+
+
+def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> None:
+    """Write the answer micro-batch by micro-batch, and what is put aside beside it."""
+    writer, *aside = prepare(job, spark, stop)
+    queries = [writer.start(), *(one.start() for one in aside)]
+    if job.checkpoint:
+        teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
+    try:
+        for query in queries:
+            follow(query, stop, teller if query is queries[0] else Teller(quiet=True, live=False), queries)
+    finally:
+        for query in queries:
+            query.stop()
+    for line in tell_savings(job.query, report(queries[0])):
+        teller.say(line)
+    teller.end(tell_end(job, queries[0], stopped=stop.asked))
 
 
 def submitted_settings() -> dict[str, str]:
@@ -121,13 +136,16 @@ def place_of_package() -> str:
     return place
 
 
-def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
-    """Prepare the answer's way to the sink.
+def prepare(job: Job, spark: SparkSession, stop: Stop) -> list[DataStreamWriter]:
+    """Prepare the answer's way to the sink, and that of what is put aside.
 
     Whoever asks to stop before it has begun need not wait for it.
     """
     try:
-        writer = write_answer(answer(job, spark), job)
+        frame = answer(job, spark)
+        writers = [write_answer(frame, job)]
+        if job.rejected:
+            writers.append(write_answer(eddy.rejected(frame), job, "rejected"))
     except EXPECTED:
         # Whoever stops us may have stopped what Spark was asking for columns.
         if stop.asked:
@@ -135,7 +153,7 @@ def prepare(job: Job, spark: SparkSession, stop: Stop) -> DataStreamWriter:
         raise
     if stop.asked:
         raise KeyboardInterrupt
-    return writer
+    return writers
 
 
 def answer(job: Job, spark: SparkSession) -> DataFrame:
@@ -143,7 +161,14 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
     try:
         tables = {table.name for table in job.query.tables}
         sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
-        frames = {name: s.table(spark) if name in tables else s.stream(spark) for name, s in sources.items()}
+        frames = {
+            name: source.table(spark)
+            if name in tables
+            else make_batch(spark, source)
+            if job.is_batch
+            else source.stream(spark)
+            for name, source in sources.items()
+        }
         return eddy.attach(
             job.query,
             frames,
@@ -156,18 +181,21 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             sizes=job.engine["sizes"] or None,
             heavy=job.engine["heavy"] or None,
             state=find_state(job),
+            remember=find_remembered(job),
         )
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error
 
 
-def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
+def follow(query: StreamingQuery, stop: Stop, teller: Teller, others: Sequence[StreamingQuery] = ()) -> None:
     """Tell of every micro-batch until the query ends.
 
-    It may be stopped before.
+    It may be stopped before, and is if another one of the job has failed.
     """
     active = True
     while active:
+        if any(one.exception() for one in others):
+            break
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
@@ -176,8 +204,9 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller) -> None:
         if active and stop.asked and stop.may_stop(done=last_batch(query), active=query.status["isTriggerActive"]):
             query.stop()
         time.sleep(POLL_SECONDS)
+    failed = next((one for one in others if one.exception()), query)
     try:
-        query.awaitTermination()
+        failed.awaitTermination()
     except StreamingQueryException:
         # Whoever stops us may have stopped workers as well, and then the micro-batch is done again by the next start.
         if not stop.asked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
@@ -14,66 +14,128 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    Write = Callable[["DataFrame", Mapping[str, Any]], "DataStreamWriter"]
-
-
 WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")"""
 """Times down to the microsecond; left to itself, Spark writes milliseconds, and rows that differ would have one key."""
 
 
-def write_answer(frame: DataFrame, job: Job) -> DataStreamWriter:
-    """Write the answer to the sink.
+class Sink(NamedTuple):
+    """A way to write a stream of rows, and one to write all rows of a batch."""
+
+    stream: Callable[[DataFrame, Mapping[str, Any]], DataStreamWriter]
+    batch: Callable[[DataFrame, Mapping[str, Any]], None]
+
+
+def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> DataStreamWriter:
+    """Write the answer, or what is put aside, to its sink.
 
     In append mode, named, triggered, with a checkpoint if there is one.
     """
-    for key in ("key", "partition_by"):
-        for name in _to_list(job.sink.get(key)):
-            if name not in frame.columns:
-                raise unknown_name("output column", name, frame.columns, where=job.at(("sink", key)))
-    writer = SINKS[job.sink["format"]](frame, job.sink).outputMode("append")
-    writer = writer.queryName(job.sink.get("name") or job.query.name)
+    values = _check_columns(frame, job, place)
+    writer = SINKS[values["format"]].stream(frame, values).outputMode("append")
+    writer = writer.queryName(values.get("name") or _name_query(job, place))
     if job.checkpoint:
-        writer = writer.option("checkpointLocation", job.checkpoint)
+        # The checkpoint of what is put aside is in that of the job, so that both begin anew together.
+        location = job.checkpoint if place == "sink" else f"{job.checkpoint.rstrip('/')}/{place}"
+        writer = writer.option("checkpointLocation", location)
     if job.trigger["available_now"]:
         return writer.trigger(availableNow=True)
     return writer.trigger(processingTime=job.trigger["every"]) if job.trigger["every"] else writer
 
 
-def _console(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+def write_batch(frame: DataFrame, job: Job, place: str = "sink") -> None:
+    """Write all rows of the answer, or of what is put aside, to its sink."""
+    values = _check_columns(frame, job, place)
+    SINKS[values["format"]].batch(frame, {**values, "name": values.get("name") or _name_query(job, place)})
+
+
+def _name_query(job: Job, place: str) -> str:
+    return job.query.name if place == "sink" else f"{job.query.name}_{place}"
+
+
+def _check_columns(frame: DataFrame, job: Job, place: str) -> Mapping[str, Any]:
+    """Give the values of a sink, whose columns must be there."""
+    values: Mapping[str, Any] = job.values[place]
+    for key in ("key", "partition_by"):
+        for name in _to_list(values.get(key)):
+            if name not in frame.columns:
+                raise unknown_name("output column", name, frame.columns, where=job.at((place, key)))
+    return values
+
+
+def _stream_to_console(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
     options = {"numRows": text_of(sink["rows"]), "truncate": text_of(sink["truncate"])}
     return frame.writeStream.format("console").options(**options)
 
 
-def _parquet(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+def _show(frame: DataFrame, sink: Mapping[str, Any]) -> None:
+    """Print the first rows, when all have been computed; what is shown of them is kept meanwhile."""
+    kept = frame.persist()
+    try:
+        kept.count()
+        kept.show(sink["rows"], truncate=sink["truncate"])
+    finally:
+        kept.unpersist()
+
+
+def _stream_to_parquet(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
     writer = frame.writeStream.format("parquet").option("path", sink["path"]).options(**_options(sink))
     return writer.partitionBy(*sink["partition_by"]) if sink["partition_by"] else writer
 
 
-def _kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+def _write_parquet(frame: DataFrame, sink: Mapping[str, Any]) -> None:
+    # Into a new folder, which Spark checks: nobody knows whether rows that are there are of an earlier pass.
+    writer = frame.write.options(**_options(sink))
+    (writer.partitionBy(*sink["partition_by"]) if sink["partition_by"] else writer).parquet(sink["path"])
+
+
+def _make_messages(frame: DataFrame, sink: Mapping[str, Any]) -> DataFrame:
+    """Make a message of each row."""
     columns = [f"to_{sink['value']}(struct(*), {WHOLE}) as value"]
     if isinstance(sink["key"], list):
         columns.append(f"to_json(struct({', '.join(map(quote, sink['key']))}), {WHOLE}) as key")
     elif sink["key"]:
         columns.append(f"cast({quote(sink['key'])} as string) as key")
-    options = {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
-    return frame.selectExpr(*columns).writeStream.format("kafka").options(**options)
+    return frame.selectExpr(*columns)
 
 
-def _foreach_batch(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+def _list_kafka_options(sink: Mapping[str, Any]) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
+
+
+def _stream_to_kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+    return _make_messages(frame, sink).writeStream.format("kafka").options(**_list_kafka_options(sink))
+
+
+def _write_kafka(frame: DataFrame, sink: Mapping[str, Any]) -> None:
+    _make_messages(frame, sink).write.format("kafka").options(**_list_kafka_options(sink)).save()
+
+
+def _find_function(sink: Mapping[str, Any]) -> Callable[[DataFrame, int], None]:
     module, _, name = sink["function"].partition(":")
-    return frame.writeStream.foreachBatch(getattr(importlib.import_module(module), name))
+    function: Callable[[DataFrame, int], None] = getattr(importlib.import_module(module), name)
+    return function
 
 
-SINKS: dict[str, Write] = {
-    "console": _console,
-    "parquet": _parquet,
-    "kafka": _kafka,
-    "memory": lambda frame, _: frame.writeStream.format("memory"),
-    "noop": lambda frame, _: frame.writeStream.format("noop"),
-    "foreach_batch": _foreach_batch,
+def _write_memory(frame: DataFrame, sink: Mapping[str, Any]) -> None:
+    frame.sparkSession.createDataFrame(frame.toArrow()).createOrReplaceTempView(sink["name"])
+
+
+SINKS: dict[str, Sink] = {
+    "console": Sink(_stream_to_console, _show),
+    "parquet": Sink(_stream_to_parquet, _write_parquet),
+    "kafka": Sink(_stream_to_kafka, _write_kafka),
+    "memory": Sink(lambda frame, _: frame.writeStream.format("memory"), _write_memory),
+    "noop": Sink(
+        lambda frame, _: frame.writeStream.format("noop"),
+        lambda frame, _: frame.write.format("noop").mode("overwrite").save(),
+    ),
+    "foreach_batch": Sink(
+        lambda frame, sink: frame.writeStream.foreachBatch(_find_function(sink)),
+        lambda frame, sink: _find_function(sink)(frame, 0),
+    ),
 }
-"""Every kind of sink; a new one is its function, its section in `eddy.jobs.config.connectors`, and one line here."""
+"""Every kind of sink; a new one is its functions, its section in `eddy.jobs.config.connectors`, and one line here."""
 
 
 def _options(sink: Mapping[str, Any]) -> dict[str, str]:

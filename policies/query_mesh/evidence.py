@@ -1,4 +1,7 @@
-"""The rows of a stream that went to all operators, in small legs that are timed by themselves."""
+"""What is known of a stream: what operators did recently to all of its rows, and the rows that went to all of them.
+
+These went in small legs, each of which was timed by itself.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from eddy.classes.divider import Buckets, ValueNumbers
-from eddy.classes.single_values import FIRST_VALUE
-from eddy.observe.statistics import Statistic
-from eddy.policies.query_mesh.finding import agree
+from eddy.contracts import Prices
+from eddy.observe.statistics import NOTHING, Statistic, fading
 from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
-from eddy.policies.query_mesh.operator_rates import OperatorRates
-from eddy.policies.query_mesh.optimizer import are_independent
-from eddy.policies.shared.sample import Reservoir, Sample
+from eddy.policies.query_mesh.search.cost import Overheads
+from eddy.policies.shared.merit import INSTANT, Costs, step_price
+from eddy.policies.shared.orders import STEPS_PER_ORDER
+from eddy.policies.shared.sample import Reservoir
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Integers
+from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_LEG, MOST_LEGS = 8, 16
 """Rows of a leg of the sample at least, and legs at most."""
@@ -25,12 +28,105 @@ SMALLEST_LEG, MOST_LEGS = 8, 16
 ROWS_OF_UNLIKE, LEGS_OF_UNLIKE = 5, 96
 """Rows of a leg where rows cost unlike and nobody knows why, and such legs in all: they tell fifty values."""
 
-FEWEST_TOLD = 100
-"""Rows of the sample whose values are told apart that say whether operators agree; with fewer they are believed not
-to."""
-
 CALLS_OF_LEGS = 0.25
 """The calls of a leg of the sample may take so much of what its rows take."""
+
+
+CALLS_PER_ROUTE = 2.0
+"""The cost of one more route in a round where only calls count: less than a policy is expected to gain by it."""
+
+
+class OperatorRates:
+    """Rates and prices of operators; a row's weight halves every `window` rows that come to the operator."""
+
+    def __init__(self, operators: Sequence[str], costs: Costs, window: int, price_list: Prices) -> None:
+        self._operators, self.costs, self._window, self._price_list = operators, costs, max(window, 1), price_list
+        self._hops: dict[str, Hop] = {}
+        self._statistics: dict[str, Statistic] = {}
+        # Asked for several times a round, and new only when something was counted.
+        self._prices: Floats | None = None
+        self._shares: Floats | None = None
+        self._common: float | None = None
+
+    def count(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> float:
+        """Count what operators did; returns what it cost by the price list."""
+        self._prices = self._shares = self._common = None
+        spent = 0.0
+        for hop, statistic in zip(hops, statistics, strict=True):
+            known = self._statistics.get(hop.operator, NOTHING)
+            weight = fading(statistic.rows_in, self._window)
+            self._hops[hop.operator] = hop
+            seconds = self._price_list[hop].row * statistic.rows_in
+            self._statistics[hop.operator] = Statistic(
+                known.rows_in * weight + statistic.rows_in,
+                0,
+                known.rows_out * weight + statistic.rows_out,
+                known.seconds * weight + seconds,
+            )
+            spent += seconds
+        return spent
+
+    def prices(self) -> Floats:
+        """The cost of an input of each operator."""
+        if self.costs == "unit":
+            return np.ones(len(self._operators))
+        if self._prices is None:
+            known = [self._statistics.get(name, NOTHING) for name in self._operators]
+            self._prices = np.maximum([statistic.cost for statistic in known], INSTANT)
+        return self._prices
+
+    def shares(self) -> Floats:
+        """Compute outputs per input of each operator.
+
+        All rows count that came to it.
+        """
+        if self._shares is None:
+            self._shares = np.array([self._statistics.get(name, NOTHING).rate for name in self._operators])
+        return self._shares
+
+    def price_common(self) -> float:
+        """Price a row in the order of merit."""
+        if self._common is None:
+            # Plain numbers: arrays of so few take longer.
+            self._common, left = 0.0, 1.0
+            pairs = zip(self.shares().tolist(), self.prices().tolist(), strict=True)
+            for rate, price in sorted(pairs, key=lambda pair: (pair[0] - 1) / pair[1]):
+                self._common += left * price
+                left *= rate
+        return self._common
+
+    def price_step(self) -> float:
+        """Price a call of an operator."""
+        return step_price(list(self._hops.values()), self._price_list, self.costs)
+
+    def price_calls(self) -> float:
+        """Price a call of every operator."""
+        return len(self._hops) * self.price_step()
+
+    def price_own(self, hop: Hop, statistic: Statistic) -> float:
+        """The seconds of a row in a step, without the call's; NaN where nobody looked at any."""
+        work = statistic.seconds - self._price_list[hop].step
+        return max(work, 0.0) / statistic.rows_in if statistic.rows_in else np.nan
+
+    def overheads(self, rows: float) -> Overheads:
+        """Price routes and trees, in rounds of so many rows."""
+        if self.costs == "unit":
+            return Overheads(level=0.0, bucket=0.0, leg=CALLS_PER_ROUTE, rows=rows)
+        step = self.price_step()
+        return Overheads(leg=STEPS_PER_ORDER * step, rows=rows, step=step)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "statistics": [[name, s.rows_in, s.rows_out, s.seconds] for name, s in self._statistics.items()],
+            "hops": [list(hop) for hop in self._hops.values()],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot of the same operators."""
+        self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in state["statistics"]}
+        self._hops = {operator: Hop(operator, pattern) for operator, pattern in state.get("hops", ())}
+        self._prices = self._shares = self._common = None
 
 
 class Evidence:
@@ -40,11 +136,11 @@ class Evidence:
     """
 
     def __init__(self, shape: tuple[int, int], operators: Sequence[str], room: int, rates: OperatorRates) -> None:
-        attributes, self._cells = shape
+        self.shape, (attributes, cells) = shape, shape
         self._operators, self._rates = tuple(operators), rates
         self.rows = Reservoir(attributes, len(operators), room)
         self.prices = ClassPrices()
-        self.by_bucket = ClassRates(len(operators), self._cells)
+        self.by_bucket = ClassRates(len(operators), cells)
         # Whether nothing but the class makes operators agree: then all outcomes are evidence, and not only the first.
         self.is_independent = False
         # Legs that were sent since rows cost unlike.
@@ -84,7 +180,11 @@ class Evidence:
     @property
     def is_timing(self) -> bool:
         """Whether rows cost unlike, and more legs may tell by which attribute, or what a row of each bucket costs."""
-        return (self.prices.is_open or self.prices.is_known) and self.tried < LEGS_OF_UNLIKE
+        return self.may_time(self.prices)
+
+    def may_time(self, prices: ClassPrices) -> bool:
+        """The same, if that is known of prices."""
+        return (prices.is_open or prices.is_known) and self.tried < LEGS_OF_UNLIKE
 
     def count_legs(self, rows: int) -> int:
         """Count the legs in which to send a sample.
@@ -124,18 +224,11 @@ class Evidence:
         self.rows.add(buckets, columns, seconds, numbers)
         self.by_bucket.keep(buckets if numbers is None else numbers, columns)
 
-    def find_tellers(self, rows: int) -> None:
-        """Name the attribute that tells most of each operator, by the newest rows; older ones are of another stream."""
+    def tell(self, rows: int) -> tuple[ValueNumbers, Floats]:
+        """Give what is known of the values of the newest rows, and what operators made of each."""
         buckets, outcomes = self.rows.newest(rows)
         numbers = self.rows.number(rows)
-        told = buckets if numbers is None else numbers
-        self.by_bucket.find(buckets, told, outcomes, anew=rows < len(self.rows))
-        # Hashed values that are unlike make operators seem to agree: only rows say it whose values are told apart.
-        singly = [attribute for attribute in self.tellers if attribute in self.refined]
-        some = (told[:, singly] >= FIRST_VALUE).all(axis=1)
-        apart = outcomes[some] - self.by_bucket.predict(told[some], self._rates.shares())
-        is_known = not singly or len(apart) >= FEWEST_TOLD
-        self.is_independent = not is_known or are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
+        return buckets if numbers is None else numbers, outcomes
 
     @property
     def is_counting(self) -> bool:
@@ -145,33 +238,6 @@ class Evidence:
     def is_fine(self, rows: int) -> bool:
         """Tell whether so many rows of a sample are few for the buckets that tell something."""
         return self.by_bucket.is_fine(rows)
-
-    def choose_rows(self, fresh: int | None) -> int:
-        """Count the newest rows that are evidence.
-
-        That is all of them, unless those since a change do not agree with the others.
-
-        `fresh` have come since then, or there was none.
-        """
-        every = len(self.rows)
-        if fresh is None or fresh >= every:
-            return every
-        buckets, outcomes = self.rows.newest(every)
-        older, newer = slice(None, every - fresh), slice(every - fresh, None)
-        same = agree((buckets[older], outcomes[older]), (buckets[newer], outcomes[newer]), self._cells)
-        return every if same else fresh
-
-    def as_sample(self, rows: int) -> Sample:
-        """Give the newest rows with what was seen of them, and what they cost.
-
-        What could not be seen is as usual.
-        """
-        buckets, outcomes = self.rows.newest(rows)
-        filled = np.where(np.isnan(outcomes), np.broadcast_to(self._rates.shares(), outcomes.shape), outcomes)
-        if self._rates.costs == "time":
-            self.prices.learn(buckets, *self.rows.timed(rows), self._rates.price_step())
-        prices, numbers = self.prices.price(buckets), self.rows.number(rows)
-        return Sample(buckets=buckets, outcomes=filled, prices=prices, numbers=numbers)
 
     def count_buckets(self, attributes: Sequence[int]) -> int:
         """Count the buckets of the attribute that has most of them in the sample."""

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.contracts import Clock
 from eddy.policies.query_mesh.first_hops import compare, count_rows
 from eddy.policies.query_mesh.grid_mesh import Priced, make_grid
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, find_single, optimize, refine_routes, restate
 from eddy.policies.query_mesh.tails import share_tails
@@ -57,50 +57,60 @@ class Finder:
     prices: Floats
     legality: Legality
     chance: np.random.Generator
-    clock: Clock
+    work: Work
     by_bucket: ClassRates
     priced: Priced
     is_independent: bool
 
-    def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
+    def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Steps[Found]:
         """Find a mesh; one of the former ones, if it does as well."""
-        mesh, gain = self._find(sample, present, former)
-        return Found(self._share_tails(mesh, sample), gain)
+        mesh, gain = yield from self._find(sample, present, former)
+        yield self.work.step()
+        mesh = yield from self._share_tails(mesh, sample)
+        return Found(mesh, gain)
 
-    def _share_tails(self, mesh: Mesh, sample: Sample) -> Mesh:
+    def _share_tails(self, mesh: Mesh, sample: Sample) -> Steps[Mesh]:
         overheads, is_independent = self.settings.overheads, self.is_independent
-        return share_tails(mesh, sample, self.prices, self.legality, overheads, is_independent=is_independent)
+        return share_tails(
+            mesh, sample, self.prices, self.legality, overheads, self.work, is_independent=is_independent
+        )
 
-    def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Found:
-        found = self._search(sample, present)
+    def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Steps[Found]:
+        found = yield from self._search(sample, present)
         known = [self._price(mesh, sample) for mesh in former]
         if not known or min(known) > FORMER_MAY_COST * self._price(found.mesh, sample):
             return found
         best = restate(former[known.index(min(known))], sample, self.prices)
         return Found(best, max(found.mesh.single_cost - min(known), 0.0))
 
-    def _search(self, sample: Sample, present: Mesh | None) -> Found:
+    def _search(self, sample: Sample, present: Mesh | None) -> Steps[Found]:
         """Search on most of the sample, and test on the rest.
 
         Where the mesh does not save enough there, the best single route takes its place.
         """
         held = self.chance.random(len(sample)) < TEST_SHARE
         if len(sample) < ROWS_UNSPARED or held.all() or not held.any():
-            mesh, _ = self._optimize(sample, present)
+            mesh, _ = yield from self._optimize(sample, present)
             return Found(mesh, mesh.single_cost - mesh.cost)
         test = sample.part(held)
-        if self.is_independent and self.by_bucket.tells_all(sample, is_priced=bool(self.priced)):
-            quick = self._try_grid(find_single(sample, self.prices, self.legality), sample, test)
+        yield self.work.step()
+        if self.is_independent and (
+            yield from self.by_bucket.tells_all(sample, self.work, is_priced=bool(self.priced))
+        ):
+            single = yield from find_single(sample, self.prices, self.legality, self.work)
+            quick = yield from self._try_grid(single, sample, test)
             if quick is not None and quick.gain > 0:
                 return quick
-        mesh, single = self._optimize(sample.part(~held), present)
+        mesh, single = yield from self._optimize(sample.part(~held), present)
+        yield self.work.step()
         found = self._test(mesh, single, test)
-        grid = self._try_grid(single, sample, test)
+        grid = yield from self._try_grid(single, sample, test)
         if grid is not None and grid.gain > found.gain:
             return grid
         if found.gain <= 0:
             mesh = single
-        return Found(refine_routes(mesh, sample, self.prices, self.legality), found.gain)
+        refined = yield from refine_routes(mesh, sample, self.prices, self.legality, self.work)
+        return Found(refined, found.gain)
 
     def _test(self, mesh: Mesh, single: Mesh, test: Sample) -> Found:
         """Find what a mesh saves on rows that it was not made for; nothing, where that is not sure."""
@@ -111,40 +121,43 @@ class Finder:
         is_sure = saved.mean() > overhead + SURE_OF_SAVING * float(saved.std()) / np.sqrt(len(saved))
         return Found(mesh, float(saved.mean()) if is_sure else 0.0)
 
-    def _try_grid(self, single: Mesh, sample: Sample, test: Sample) -> Found | None:
+    def _try_grid(self, single: Mesh, sample: Sample, test: Sample) -> Steps[Found | None]:
         """Find what a grid saves that does not know the rows that test it."""
         if not self.priced and not self.by_bucket.is_fine(len(sample)):
             return None
         others = self.by_bucket.without(test.told, test.outcomes)
-        tried = self._make_grid(sample, others)
-        mesh = None if tried is None else self._make_grid(sample, self.by_bucket)
+        tried = yield from self._make_grid(sample, others)
+        mesh = None if tried is None else (yield from self._make_grid(sample, self.by_bucket))
         if tried is None or mesh is None:
             return None
+        yield self.work.step()
         return Found(mesh, self._test(tried, single, test).gain)
 
-    def _make_grid(self, sample: Sample, rates: ClassRates) -> Mesh | None:
-        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads, self.priced)
+    def _make_grid(self, sample: Sample, rates: ClassRates) -> Steps[Mesh | None]:
+        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads, self.priced, self.work)
 
-    def recount(self, sample: Sample, present: Mesh) -> Found:
+    def recount(self, sample: Sample, present: Mesh) -> Steps[Found]:
         """Make the grid anew, by what has been counted since."""
-        mesh = self._make_grid(sample, self.by_bucket)
+        mesh = yield from self._make_grid(sample, self.by_bucket)
         if mesh is None:
             return Found(present, 0.0)
-        return Found(self._share_tails(mesh, sample), max(mesh.single_cost - mesh.cost, 0.0))
+        shared = yield from self._share_tails(mesh, sample)
+        return Found(shared, max(mesh.single_cost - mesh.cost, 0.0))
 
-    def _optimize(self, sample: Sample, present: Mesh | None) -> tuple[Mesh, Mesh]:
-        return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.clock, present)
+    def _optimize(self, sample: Sample, present: Mesh | None) -> Steps[tuple[Mesh, Mesh]]:
+        return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.work, present)
 
     def _price(self, mesh: Mesh, sample: Sample) -> float:
         """Price a row of a sample, with the overhead of the routes."""
         return float(mesh.price_rows(sample, self.prices).mean()) + self.settings.overheads.estimate(len(mesh.routes))
 
 
-def agree(older: tuple[Buckets, Floats], newer: tuple[Buckets, Floats], cells: int) -> bool:
+def agree(older: tuple[Buckets, Floats], newer: tuple[Buckets, Floats], cells: int, work: Work) -> Steps[bool]:
     """Tell whether rows of a sample may be of one stream: all operators together, by each attribute.
 
+    >>> from eddy.policies.query_mesh.learn.steps import finish
     >>> one = np.zeros((200, 1), np.uint8), np.arange(200)[:, None] % 2.0
-    >>> agree(one, one, 2), agree(one, (one[0], one[1] * 0), 2)
+    >>> finish(agree(one, one, 2, Work())), finish(agree(one, (one[0], one[1] * 0), 2, Work()))
     (True, False)
     """
     (old_buckets, old), (new_buckets, new) = older, newer
@@ -154,8 +167,9 @@ def agree(older: tuple[Buckets, Floats], newer: tuple[Buckets, Floats], cells: i
     # A column of zeros: by it totals are compared, also where there is no attribute.
     nothing = [np.zeros((len(buckets), 1), np.uint8) for buckets in (old_buckets, new_buckets)]
     old_buckets, new_buckets = np.hstack((old_buckets, nothing[0])), np.hstack((new_buckets, nothing[1]))
-    pairs = [
-        (count_rows(old_buckets, old[:, number], cells), count_rows(new_buckets, new[:, number], cells))
-        for number in np.flatnonzero(known).tolist()
-    ]
+    pairs = []
+    for number in np.flatnonzero(known).tolist():
+        before, since = old[:, number], new[:, number]
+        pairs.append((count_rows(old_buckets, before, cells), count_rows(new_buckets, since, cells)))
+        yield work.step()
     return float(compare(pairs, totals=True).max()) < SURE_OF_OTHER_ROWS

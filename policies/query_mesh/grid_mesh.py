@@ -16,6 +16,7 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.learn.grid import BUCKETS, Grid, count_groups, group_buckets
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import Legality
@@ -38,8 +39,14 @@ Priced = Mapping[int, tuple[int, Floats]]
 
 
 def make_grid(
-    sample: Sample, rates: ClassRates, costs: Floats, legality: Legality, overheads: Overheads, priced: Priced
-) -> Mesh | None:
+    sample: Sample,
+    rates: ClassRates,
+    costs: Floats,
+    legality: Legality,
+    overheads: Overheads,
+    priced: Priced,
+    work: Work,
+) -> Steps[Mesh | None]:
     """Make the mesh that follows from rates and prices by bucket, for rows like those of a sample.
 
     None where one route is best for all, or some operator waits for another.
@@ -50,16 +57,27 @@ def make_grid(
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     predicted = rates.predict(sample.told, usual)
     common = sort_by_merit(usual, prices.mean(axis=0))
+    yield work.step()
     orders = _choose(predicted, prices, common, overheads)
+    yield work.step()
     if len(orders) == 1:
         return None
     grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
     given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
     # What no row of the sample takes is not worth a route.
     orders = orders[np.unique(np.append(given, 0))]
+    yield work.step()
     grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
     given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
+    yield work.step()
     spent = price_orders(predicted, prices, orders)
+    return _make_mesh(grid, sample, orders, spent, given, overheads)
+
+
+def _make_mesh(
+    grid: Grid, sample: Sample, orders: Integers, spent: Floats, given: Integers, overheads: Overheads
+) -> Mesh:
+    """Make the mesh of a grid, which gives each row of a sample an order; `spent` is what each order takes for each."""
     seconds = spent[given, np.arange(len(given))]
     rows = np.bincount(given, minlength=len(orders))
     levels = grid.levels(sample.buckets)

@@ -16,6 +16,7 @@ import numpy as np
 from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.grid import Grid
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
@@ -124,16 +125,16 @@ class Generation:
 
     @staticmethod
     def decide(
-        number: int,
-        reason: str,
+        named: tuple[int, str],
         mesh: Mesh,
         sample: Sample,
         costs: Floats,
         legality: Legality,
         how: tuple[float, int],
         believed: tuple[Floats, Floats],
-    ) -> Generation:
-        """Take up a mesh.
+        work: Work,
+    ) -> Steps[Generation]:
+        """Take up a mesh, by a number and for a reason.
 
         `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which rows are
         promised a cost, and those by which orders are told from each other: those of the sample, or rates that are
@@ -144,19 +145,22 @@ class Generation:
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
         outcomes = [_some(ordered, given == way) for way in range(len(mesh.routes))]
-        wheels = _make_wheels(mesh, outcomes, own, sample.outcomes.mean(axis=0), legality, tolerance)
+        yield work.step()
+        wheels = yield from _make_wheels(mesh, outcomes, own, sample.outcomes.mean(axis=0), legality, tolerance, work)
+        passing = []
+        for way, wheel in enumerate(wheels):
+            some = sample.outcomes[given == way]
+            passing.append(PassCounts.of(some, wheel.sets, legality.find_ready(()), own[way], window))
+            yield work.step()
         return Generation(
-            number=number,
-            reason=reason,
+            number=named[0],
+            reason=named[1],
             seconds=0.0,
             mesh=mesh,
             costs=own,
             watch=_make_promise(mesh.routes, given, (sample.outcomes, promised), own, window),
             wheels=wheels,
-            passing=tuple(
-                PassCounts.of(sample.outcomes[given == way], wheel.sets, legality.find_ready(()), own[way], window)
-                for way, wheel in enumerate(wheels)
-            ),
+            passing=tuple(passing),
         )
 
     def count(self, way: int, operator: int, rows: int, out: float) -> None:
@@ -255,13 +259,20 @@ class Generation:
 
 
 def _make_wheels(
-    mesh: Mesh, outcomes: Sequence[Floats], costs: Floats, usual: Floats, legality: Legality, tolerance: float
-) -> tuple[Wheel, ...]:
+    mesh: Mesh,
+    outcomes: Sequence[Floats],
+    costs: Floats,
+    usual: Floats,
+    legality: Legality,
+    tolerance: float,
+    work: Work,
+) -> Steps[tuple[Wheel, ...]]:
     """Make the wheel of each way; what all ways share is drawn for none of them."""
     found = []
     for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True)):
         sets = or_sets(outcomes[way], costs[way], route[:begun], legality, tolerance)
         found.append(Wheel((*sets, *((operator,) for operator in route[begun:])), costs[way], usual))
+        yield work.step()
     return tuple(found)
 
 

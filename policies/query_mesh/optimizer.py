@@ -12,13 +12,13 @@ The search begins with a partition: the former mesh's, one of `STARTS`, then ran
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import Clock
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.learn.tree import Labelled, Tree, induce, leaf
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
@@ -42,6 +42,12 @@ seen, enough to decide about operators that none of its rows came to."""
 
 SURE_OF_DEPENDENCE = 3.5
 """Standard errors beyond which two operators agree, or exclude each other, by more than chance."""
+
+SETS_AT_ONCE = 100_000
+"""Rows times sets of operators that are counted in one step: some tenths of a millisecond."""
+
+ROUTES_AT_ONCE = 16
+"""Training tuples whose best routes are found in one step."""
 
 Start = Literal["content", "route", "random", "one", "each"]
 PARTS_OF_RANGE = 3
@@ -72,33 +78,39 @@ def optimize(
     legality: Legality,
     settings: Settings,
     chance: np.random.Generator,
-    clock: Clock,
+    work: Work,
     former: Mesh | None = None,
-) -> tuple[Mesh, Mesh]:
-    """Find the best mesh that there is time for, and the best single route.
+) -> Steps[tuple[Mesh, Mesh]]:
+    """Find the best mesh that there are steps for, and the best single route.
 
     The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
     takes.
     """
     costs = np.maximum(sample.price(costs), INSTANT)
-    training = condense(sample, settings.training)
-    lattice = Lattice(pricer(sample.outcomes, training.cell, costs, legality), training.density, settings.overheads)
-    begin = _starts(training, lattice, settings.start, chance, former)
-    found = search(lattice, settings.strategy, settings.effort, begin.__next__, chance, clock)
+    training = yield from condense(sample, settings.training, work)
+    priced = yield from pricer(sample.outcomes, training.cell, costs, legality, work)
+    lattice = Lattice(priced, training.density, settings.overheads)
+    begin = _Starts(training, lattice, settings.start, chance, former, work)
+    found = yield from search(lattice, settings.strategy, settings.effort, begin.next, chance, work)
     first = settings.start if former is None else "former"
-    finding = _Finding(sample, costs, legality, settings.overheads, training, found, f"{found.strategy} from {first}")
+    by = f"{found.strategy} from {first}"
+    finding = _Finding(sample, costs, legality, settings.overheads, training, found, by, work)
     single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
+    yield work.step()
     if len(found.partition) == 1:
         return single, single
     lattice.find_routes(found.partition)
-    several = finding.learn([lattice.route(part) for part in found.partition], found.partition, lattice, single)
+    routes = [lattice.route(part) for part in found.partition]
+    several = yield from finding.learn(routes, found.partition, lattice, single)
     return (several if several.cost < single.cost * (1 - LEAST_SAVING) else single), single
 
 
-def find_single(sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+def find_single(sample: Sample, costs: Floats, legality: Legality, work: Work) -> Steps[Mesh]:
     """Find the best single route."""
     prices = np.maximum(sample.price(costs), INSTANT)
-    route = pricer(sample.outcomes, np.zeros(len(sample), np.int64), prices, legality).routes(np.ones((1, 1)))[0]
+    priced = yield from pricer(sample.outcomes, np.zeros(len(sample), np.int64), prices, legality, work)
+    route = priced.routes(np.ones((1, 1)))[0]
+    yield work.step()
     cost = float(row_costs(sample.outcomes, prices, [route]).mean())
     return Mesh(
         routes=(route,),
@@ -114,18 +126,19 @@ def find_single(sample: Sample, costs: Floats, legality: Legality) -> Mesh:
     )
 
 
-def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality) -> Mesh:
+def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, work: Work) -> Steps[Mesh]:
     """Find the best routes anew for a larger sample, same tree.
 
     Alike routes become one. The costs stay as they were stated: a promise is made when the mesh is taken up.
     """
     given = mesh.give_ways(sample)
     numbers, cell = np.unique(given, return_inverse=True)
-    found = pricer(sample.outcomes, cell, np.maximum(sample.price(costs), INSTANT), legality)
+    found = yield from pricer(sample.outcomes, cell, np.maximum(sample.price(costs), INSTANT), legality, work)
     fitted = dict(zip(numbers.tolist(), found.routes(np.eye(len(numbers))), strict=True))
     routes = [fitted.get(way, route) for way, route in enumerate(mesh.routes)]
     distinct = tuple(dict.fromkeys(routes))
     tree = mesh.tree.renumber([distinct.index(route) for route in routes]) if len(distinct) > 1 else leaf(0)
+    yield work.step()
     return restate(replace(mesh, routes=distinct, tree=tree), sample, costs)
 
 
@@ -141,7 +154,7 @@ def restate(mesh: Mesh, sample: Sample, costs: Floats) -> Mesh:
     )
 
 
-def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) -> Pricer:
+def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality, work: Work) -> Steps[Pricer]:
     """Make the pricer of sets of training tuples.
 
     `cell` says of which training tuple each row is. `costs` are those of all rows, or have a row for each of them.
@@ -154,12 +167,26 @@ def pricer(outcomes: Floats, cell: Integers, costs: Floats, legality: Legality) 
     usual = PRIOR * reach((outcomes.sum(axis=0, keepdims=True) + 1) / (len(outcomes) + 1))
     sizes = np.bincount(cell).astype(np.float64)[:, None]
     rates = np.column_stack([np.bincount(cell, column) for column in outcomes.T]) / sizes
+    yield work.step()
     if are_independent(outcomes - rates[cell]):
         # Rates of all rows of a training tuple are known better than those of the few that others leave of them.
         return Exact(sizes * reach(rates) + usual, costs, legality)
+    left = yield from _count_left(outcomes, cell, work)
+    return Exact(left + usual, costs, legality)
+
+
+def _count_left(outcomes: Floats, cell: Integers, work: Work) -> Steps[Floats]:
+    """Count for each training tuple what is left of its rows after each set of operators, some rows at a time."""
     order = np.argsort(cell, kind="stable")
-    firsts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    return Exact(np.add.reduceat(reach(outcomes[order]), firsts, axis=0) + usual, costs, legality)
+    ordered, cell = outcomes[order], cell[order]
+    left = np.zeros((int(cell[-1]) + 1, 1 << outcomes.shape[1]))
+    at_once = max(SETS_AT_ONCE // left.shape[1], 1)
+    for begun in range(0, len(cell), at_once):
+        some = cell[begun : begun + at_once]
+        firsts = np.flatnonzero(np.diff(some, prepend=-1))
+        left[some[firsts]] += np.add.reduceat(reach(ordered[begun : begun + at_once]), firsts, axis=0)
+        yield work.step()
+    return left
 
 
 def are_independent(apart: Floats) -> bool:
@@ -177,15 +204,38 @@ def are_independent(apart: Floats) -> bool:
     return bool((np.abs(together.sum(axis=0)) <= SURE_OF_DEPENDENCE * spread).all())
 
 
-def _starts(
-    training: Training, lattice: Lattice, start: Start, chance: np.random.Generator, former: Mesh | None
-) -> Iterator[Partition]:
-    """Partitions to begin with: former mesh, start, random ones."""
-    if former is not None:
-        yield partition_of(former.tree.routes(training.buckets[:, list(former.tree.used)]))
-    yield STARTS[start](training, lattice, chance)
-    while True:
-        yield STARTS["random"](training, lattice, chance)
+class _Starts:
+    """Partitions to begin with: the former mesh's, a start, then random ones."""
+
+    def __init__(
+        self,
+        training: Training,
+        lattice: Lattice,
+        start: Start,
+        chance: np.random.Generator,
+        former: Mesh | None,
+        work: Work,
+    ) -> None:
+        self._training, self._lattice, self._chance, self._former, self._work = training, lattice, chance, former, work
+        self._starts: list[Start] = [start]
+
+    def next(self) -> Steps[Partition]:
+        """Make the next one."""
+        former, self._former = self._former, None
+        if former is not None:
+            return partition_of(former.tree.routes(self._training.buckets[:, list(former.tree.used)]))
+        start = self._starts.pop() if self._starts else "random"
+        if start == "route":
+            yield from _find_each_route(self._lattice, self._work)
+        yield self._work.step()
+        return STARTS[start](self._training, self._lattice, self._chance)
+
+
+def _find_each_route(lattice: Lattice, work: Work) -> Steps[None]:
+    """Find the best route of each training tuple."""
+    for begun in range(0, len(lattice), ROUTES_AT_ONCE):
+        lattice.find_routes([1 << number for number in range(begun, min(begun + ROUTES_AT_ONCE, len(lattice)))])
+        yield work.step()
 
 
 @dataclass(frozen=True)
@@ -199,30 +249,33 @@ class _Finding:
     training: Training
     found: SearchResult
     found_by: str
+    work: Work
 
-    def learn(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Mesh:
+    def learn(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Steps[Mesh]:
         """Learn the tree for a partition, then routes, then the tree.
 
         The routes are those that are best for the rows of the first tree.
         """
         place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         label = place[self.training.cell]
-        tree = self._tree(routes, label)
+        tree = yield from self._tree(routes, label)
         given = self._route_rows(tree)
         numbers, cell = np.unique(given, return_inverse=True)
         if (given == label).all():
             # The tree divides the rows as the partition does: the routes are the best for them already.
             fitted = [routes[number] for number in numbers.tolist()]
         else:
-            fitted = pricer(self.sample.outcomes, cell, self.costs, self.legality).routes(np.eye(len(numbers)))
+            priced = yield from pricer(self.sample.outcomes, cell, self.costs, self.legality, self.work)
+            fitted = priced.routes(np.eye(len(numbers)))
         distinct = list(dict.fromkeys(fitted))
         label = np.array([distinct.index(route) for route in fitted])[cell]
+        yield self.work.step()
         distinct, label = self._merge_small(distinct, label)
         if len(distinct) == 1:
             return single
         if distinct == routes and (given == label).all():
             return self.mesh(tuple(routes), tree, single)
-        tree = self._tree(distinct, label)
+        tree = yield from self._tree(distinct, label)
         numbers = np.unique(self._route_rows(tree))
         places = np.searchsorted(numbers, np.arange(len(distinct)))
         return self.mesh(
@@ -267,10 +320,11 @@ class _Finding:
             found_by=self.found_by,
         )
 
-    def _tree(self, routes: list[HopNumbers], label: Integers) -> Tree:
+    def _tree(self, routes: list[HopNumbers], label: Integers) -> Steps[Tree]:
         seconds = row_costs(self.sample.outcomes, self.costs, routes)
         rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
-        return induce(rows, self.training.informative, self.overheads.level)
+        yield self.work.step()
+        return (yield from induce(rows, self.training.informative, self.overheads.level, self.work))
 
     def _route_rows(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])

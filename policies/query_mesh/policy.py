@@ -16,14 +16,15 @@ from eddy.classes.classifier import choose
 from eddy.contracts import Classes, Leg, Observation, Policy, Setting, State, Task
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.observe.insight import Insight
+from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.join_routes import JoinRoutes
 from eddy.policies.query_mesh.learn.grid import BUCKETS
-from eddy.policies.query_mesh.mesh import Mesh
+from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
 from eddy.policies.query_mesh.search.search import Effort, Strategy
-from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
+from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.legality import HopNumbers, Legality
@@ -35,9 +36,6 @@ from eddy.tuples.arrays import Integers
 UNCLASSIFIED: tuple[int, ...] = ()
 
 NO_STREAM = (None, None)
-
-ARRAYS = ("buckets", "outcomes", "legs", "seconds", "numbers", "tellers", "rates")
-"""Arrays of a stream's sample and its tables; older snapshots have the first two, or four."""
 
 MOST_HANDED = 4
 """Samples of others that are kept of a stream until its first rows come here: later ones tell more than older ones."""
@@ -100,7 +98,12 @@ class QueryMesh(Policy):
     @property
     def insight(self) -> Insight:
         """Calls of the operators, and the mesh of each stream."""
-        decisions = [stream.decision for stream, _ in self._streams.values()]
+        told = {origin: stream.decision for origin, (stream, _) in self._streams.items()}
+        for origin, (plain, _) in self._restored.items():
+            made_for = plain["made for"]
+            if plain.get("told", False) and self._setting(origin, made_for[0]) == made_for:
+                told[origin] = Generation.restore(plain["current"]).decision(origin, made_for[0])
+        decisions = [decision for _, decision in sorted(told.items())]
         joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
         decisions += [JoinRoutes.tell(origin, state) for origin, state in sorted(joins.items())]
         return Insight(uses=self._uses.list_uses({}), decisions=[decision for decision in decisions if decision])
@@ -290,7 +293,7 @@ class QueryMesh(Policy):
     def _decide(self, origin: str, stream: StreamMesh, legality: Legality) -> None:
         """Decide about a stream, unless it is given up."""
         guard = stream.guard
-        if guard.is_waiting or guard.close(stream.rates.price_common()):
+        if guard.is_waiting or guard.close(stream.rates.price_common()) or stream.pace.is_idle:
             return
         started = self._watch()
         stream.decide(legality, self._seeds.get(origin, 0), self._clock)
@@ -351,8 +354,9 @@ class QueryMesh(Policy):
         self._uses.restore(state["uses"])
         self._restored_joins = dict(state.get("joins", {}))
         for number, (origin, plain) in enumerate(state["streams"].items()):
-            names = [name for name in ARRAYS if f"{number} {name}" in state]
-            self._restored[origin] = (plain, {name: state[f"{number} {name}"] for name in names})
+            own = f"{number} "
+            arrays = {name.removeprefix(own): value for name, value in state.items() if name.startswith(own)}
+            self._restored[origin] = (plain, arrays)
         for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
             self._handed[origin] = [
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))

@@ -80,7 +80,7 @@ class RoundSteps:
                     _pay(step, stream.operators.index(step.hops[0].operator), counts)
             if steps:
                 # Once for all steps of an operator: a price is fitted anew each time that it is asked for.
-                stream.learn(list(totals), list(totals.values()))
+                stream.learn(list(totals), list(totals.values()), len(steps))
                 self._count_fates(stream, [fates for fates in self._fates if fates.origin == origin])
                 seconds = self._watch() - started
                 stream.guard.spend(seconds)

@@ -3,16 +3,22 @@
 It decides in stages: soon from a hundred rows, and better from two and four hundred, unless the first have said enough.
 Later it decides when there is twice as much evidence as at the last decision or another whole sample. Where rates are
 counted by bucket (`class_rates`), ordinary rows are evidence too, and samples end sooner.
+
+A micro-batch is to wait for a decision for no more than a small share of its time. So a decision is taken in steps, and
+each round pays for some of them (`Pace`): as many as its share of what its own steps cost, by the fitted prices. What a
+step of a decision takes is measured; where only calls count no clock is asked, and both are believed to take what is
+usual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eddy.observe.statistics import fading
-from eddy.policies.query_mesh.evidence import Evidence
+from eddy.policies.query_mesh.evidence import Evidence, OperatorRates
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.operator_rates import OperatorRates
+from eddy.policies.shared.merit import INSTANT, Costs
 
 STAGES = (0.1, 0.2, 0.4)
 """Shares of |S| at which it decides, the first time and after a change: a coarse mesh soon is worth more than a fine
@@ -70,6 +76,21 @@ row beside the best single route, on rows that it was not made for; the stage th
 sampled before the change; the number of the next decision."""
 
 
+WAITING_SHARE = 0.05
+"""The share of a round's time that may go into a decision."""
+
+USUAL_STEP = 200e-6
+"""Seconds of a step of a decision, where nothing else is known: measured with 3 to 10 operators, 8 attributes and
+samples of 200 to 1,000 rows."""
+
+USUAL_CALL = 100e-6
+"""Seconds that a call of an operator is believed to take where only calls count: where they cost no more than a look at
+a few numbers does, calls are not what to count."""
+
+STEPS_REMEMBERED = 200.0
+"""Steps that the price of a step remembers: those of a few decisions."""
+
+
 class Schedule:
     """Counts rows, samples and decisions of one stream, and says when the next is due."""
 
@@ -100,12 +121,12 @@ class Schedule:
         newest = 1 - fading(float(rows), ROWS_REMEMBERED)
         numbers["batch"] += (rows - numbers["batch"]) * (newest if numbers["batch"] else 1.0)
         most = max(int(rows * LARGEST_BURST), 1)
+        if not may_sample:
+            return 0
         # While nothing is known the other rows go any way, so that all may be sampled.
         if numbers["stage"] == self.size(STAGES[0]) and self.size(STAGES[1]) <= (rows if mesh is None else most):
             # The second stage comes in one round as well, and a decision costs as much as the rows between the two.
             numbers["stage"] = float(self.size(STAGES[1]))
-        if not may_sample:
-            return 0
         missing = max(int(numbers["stage"]) - self.fresh, 0)
         if mesh is None:
             return min(rows, missing)
@@ -161,12 +182,14 @@ class Schedule:
         numbers["stage"] = 0
         return True
 
-    def wait_on(self) -> bool:
-        """Wait for the next stage at once, if there is one: the present one does not say what rows cost."""
-        later = self._list_later((*STAGES, WHOLE_SAMPLE))
-        if later:
-            self.numbers["stage"] = float(later[0])
-        return bool(later)
+    @property
+    def may_wait(self) -> bool:
+        """Whether there is a later stage."""
+        return bool(self._list_later((*STAGES, WHOLE_SAMPLE)))
+
+    def wait_on(self) -> None:
+        """Wait for the next stage at once: the present one does not say what rows cost."""
+        self.numbers["stage"] = float(self._list_later((*STAGES, WHOLE_SAMPLE))[0])
 
     def _list_later(self, stages: Sequence[float]) -> Sequence[int]:
         """List the rows of later stages."""
@@ -233,3 +256,55 @@ class Schedule:
         if "stage" not in numbers:
             self.numbers["stage"] = 0.0 if current is not None else float(self.size(STAGES[0]))
             self.numbers["known"] = self.numbers["decided"]
+
+
+class Pace:
+    """Counts what rounds cost, and the steps of a decision that they pay for.
+
+    >>> pace = Pace("unit")
+    >>> pace.count(calls=60, seconds=0.0)
+    >>> pace.end_round(), pace.end_round()
+    (2, 0)
+    """
+
+    def __init__(self, costs: Costs) -> None:
+        self._is_unit = costs == "unit"
+        self._step = USUAL_STEP
+        # Seconds of this round so far, and those of a decision that earlier rounds have left: less than a step.
+        self._round = self._left = 0.0
+
+    def count(self, calls: float, seconds: float) -> None:
+        """Take note of what a round's rows cost; a clock that stands still says nothing."""
+        is_told = not self._is_unit and seconds > calls * INSTANT
+        self._round += seconds if is_told else calls * USUAL_CALL
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no row has come in this round: then it pays for nothing."""
+        return self._round <= 0
+
+    def end_round(self) -> int:
+        """Count the steps that the round pays for; one that pays for none leaves its share to the next."""
+        allowed = self._left + WAITING_SHARE * self._round
+        steps = int(allowed / self._step)
+        self._round, self._left = 0.0, 0.0 if steps else allowed
+        return steps
+
+    def take(self, steps: int, seconds: float) -> None:
+        """Some steps of a decision took so long; where the clock shows nothing of them they are free."""
+        if steps and not self._is_unit:
+            known = STEPS_REMEMBERED / (STEPS_REMEMBERED + steps) if seconds > 0 else 0.0
+            self._step = max(self._step * known + seconds / steps * (1 - known), INSTANT)
+
+    def count_budget(self, seconds: float) -> float:
+        """Say how many steps a decision has that may take so long."""
+        return seconds / self._step
+
+    def snapshot(self) -> list[float]:
+        """Plain values, between two rounds."""
+        return [self._step, self._round, self._left]
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a snapshot; one from before decisions were taken in steps has none."""
+        if "pace" in state:
+            self._step, self._round, self._left = state["pace"]

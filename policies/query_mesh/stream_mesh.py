@@ -11,7 +11,7 @@ and former meshes are tried first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,20 +21,16 @@ from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.contracts import Clock, Prices
 from eddy.observe.insight import Decision
 from eddy.observe.statistics import Statistic
-from eddy.policies.query_mesh.evidence import Evidence
-from eddy.policies.query_mesh.finding import Finder, Found
+from eddy.policies.query_mesh.decision import Answer, Deciding, MeshSettings, Question, UnderWay
+from eddy.policies.query_mesh.evidence import Evidence, OperatorRates
 from eddy.policies.query_mesh.first_hops import FirstHops, Looks
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.operator_rates import OperatorRates
-from eddy.policies.query_mesh.optimizer import Settings
 from eddy.policies.query_mesh.promise import Noting
 from eddy.policies.query_mesh.rusters import Handed
-from eddy.policies.query_mesh.schedule import Schedule
+from eddy.policies.query_mesh.schedule import Pace, Schedule
 from eddy.policies.shared.editions import Editions
 from eddy.policies.shared.guard import Guard
 from eddy.policies.shared.legality import Legality
-from eddy.policies.shared.merit import Costs
-from eddy.policies.shared.sample import Sample
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
 
@@ -44,36 +40,22 @@ ROWS_OF_A_TRY = 10_000
 USUAL_TRY = 50e-3
 """Seconds that the first decision takes with six operators and eight attributes, on a busy machine."""
 
-LEAST_SEARCH = 2e-3
-"""Seconds of a search at least, however cheap the sample was: some looks."""
+LEAST_DECISION = 10e-3
+"""Seconds that a decision may take at least, however cheap the sample was: a grid takes half, a search some looks."""
 
 MOST_FORMER = 4
 """Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
-
-SURE_OF_ORDERS = 2.0
-"""Outcomes counted by bucket, for each of the sample, from which the orders that follow from them are not drawn."""
 
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
 
 NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeshSettings:
-    """A user's settings of the policy."""
-
-    costs: Costs
-    sample: int
-    window: int
-    tolerance: float
-    settings: Settings
-
-
 class StreamMesh:
     """Samples, statistics and the current mesh of one stream.
 
     The order in a round is: `count_samples` says how many rows to sample, `learn` and `keep` count what came of them,
-    and `decide` looks for another mesh where there is a reason to.
+    and `decide` looks for another mesh where there is a reason to, in as many steps as the round pays for (`Pace`).
     """
 
     def __init__(
@@ -103,6 +85,7 @@ class StreamMesh:
         self.notes = Noting()
         self.is_noted = True
         self.schedule = Schedule(plan.sample, self.evidence, self.rates)
+        self.pace, self.under_way = Pace(plan.costs), UnderWay()
 
     @property
     def decision(self) -> Decision | None:
@@ -122,7 +105,8 @@ class StreamMesh:
     @property
     def is_new(self) -> bool:
         """Whether it waits for its first look, or for the first sample of a try."""
-        return len(self.operators) > 1 and self.current is None and not self.guard.is_waiting
+        is_idle = self.guard.is_waiting or bool(self.under_way)
+        return len(self.operators) > 1 and self.current is None and not is_idle
 
     @property
     def is_urgent(self) -> bool:
@@ -135,11 +119,13 @@ class StreamMesh:
         # A mesh that pays goes on, and is made better when it has paid for what it has cost.
         is_paying = self.schedule.numbers["gain"] > 0 and mesh is not None
         may_sample = self._plan.costs == "unit" or not is_paying or not self.guard.is_overdrawn
-        return self.schedule.count_samples(rows, mesh, may_sample=may_sample)
+        # A decision that is under way goes by the sample as it was.
+        return self.schedule.count_samples(rows, mesh, may_sample=may_sample and not self.under_way)
 
     def begin_round(self, sampled: int) -> None:
         """Say whether this round is noted: in any case while something is sampled, waited for, or counted by bucket."""
-        is_learning = self.current is None or self.schedule.is_staged or self.evidence.is_counting
+        is_learning = self.current is None or self.schedule.is_staged or bool(self.under_way)
+        is_learning = is_learning or self.evidence.is_counting
         self.is_noted = sampled > 0 or is_learning or self.notes.is_due
 
     def count_looks(self, rows: int) -> int:
@@ -164,9 +150,12 @@ class StreamMesh:
             mesh = self.current.mesh
             self._former = [*(one for one in self._former if not one.is_like(mesh)), mesh][-MOST_FORMER:]
 
-    def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic]) -> None:
-        """Count what operators did."""
-        self._earn(self.rates.count(hops, statistics))
+    def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic], steps: int = 0) -> None:
+        """Count what operators did, in so many steps."""
+        seconds = self.rates.count(hops, statistics)
+        self._earn(seconds)
+        calls = sum(statistic.rows_in for statistic in statistics)
+        self.pace.count(calls, seconds + steps * self.rates.price_step())
 
     def _earn(self, seconds: float) -> None:
         """Operators took so long: shares of it may go into learning."""
@@ -176,6 +165,7 @@ class StreamMesh:
 
     def begin_anew(self) -> None:
         """Forget the sample: it is of a stream that was given up for a while."""
+        self.under_way.drop()
         self.evidence.forget_rows()
         self.schedule.numbers["due"] = 0.0
         if self.current is not None:
@@ -189,6 +179,7 @@ class StreamMesh:
         changed = self._editions.follow(editions, attributes)
         if not changed:
             return False
+        self.under_way.drop()
         self.evidence.forget()
         self._first_hops = FirstHops(*self._shape)
         self._former = [mesh for mesh in self._former if set(changed).isdisjoint(mesh.tree.used)]
@@ -202,7 +193,10 @@ class StreamMesh:
     def refine(self, look: Look) -> None:
         """Tell values of the attributes that operators go by apart one by one, where they are hashed."""
         if tellers := {*self.evidence.tellers, *self.evidence.refined}:
-            self.evidence.refine(look.refine(sorted(tellers)))
+            refined = look.refine(sorted(tellers))
+            if refined.keys() != self.evidence.refined.keys():
+                self.under_way.drop()
+            self.evidence.refine(refined)
 
     def number(self, look: Look, rows: Integers, buckets: Buckets) -> ValueNumbers | None:
         """Give the numbers of some rows' values beside their buckets; None where none are told apart."""
@@ -218,6 +212,7 @@ class StreamMesh:
         if self.guard.wake():
             self.begin_anew()
         self.follow(handed.editions)
+        self.under_way.drop()
         self.learn(handed.hops, handed.statistics)
         self.evidence.keep(handed.hops, handed.statistics, handed.buckets, list(handed.outcomes.T))
 
@@ -236,71 +231,75 @@ class StreamMesh:
         self.guard.pay_sample(rows * max(float(self.rates.prices().sum()) - self.rates.price_common(), 0.0))
 
     def decide(self, legality: Legality, seed: int, clock: Clock) -> None:
-        """Decide anew, if there is a reason to."""
-        if not self._is_time():
+        """Go on with a decision, as far as this round pays for; begin one, if there is a reason to."""
+        steps = self.pace.end_round()
+        if not self.under_way:
+            if not self._is_time():
+                return
+            self.under_way.ask(self._ask(seed))
+        if not steps:
             return
-        started = clock()
-        schedule, rates = self.schedule, self.evidence.by_bucket
-        rows = self.evidence.choose_rows(schedule.fresh if schedule.is_staged else None)
-        sample, prices = self.evidence.as_sample(rows), self.rates.prices()
-        is_open = self.evidence.prices.is_open and self.evidence.is_timing
-        if is_open and schedule.is_staged and self.current is not None and schedule.wait_on():
-            return
-        mesh, schedule.numbers["gain"] = self._find(sample, prices, legality, seed, clock)
-        number = int(schedule.numbers["next"])
-        schedule.numbers["next"] += 1
-        how = (self._plan.tolerance, self._plan.window)
-        promised = rates.predict(sample.told, self.rates.shares()) if mesh.is_grid else sample.outcomes
-        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
-        is_counted = rates.rows > SURE_OF_ORDERS * sample.outcomes.size
-        believed = promised, promised if is_counted else sample.outcomes
-        decided = Generation.decide(number, self._reason, mesh, sample, prices, legality, how, believed)
-        self._watch_first_hops(decided, sample, rows, legality)
+        meshes = None if self.current is None else self.current.mesh, self._former
+        deciding = self.under_way.go_on(
+            lambda question: Deciding(question, self.evidence, self._plan, legality, meshes)
+        )
+        before, started = deciding.work.steps, clock()
+        answer = deciding.go_on(steps)
         seconds = clock() - started
-        self._end_stage(mesh, rows)
-        self.current = replace(decided, seconds=seconds)
-        if schedule.numbers["gain"] > 0:
+        deciding.seconds += seconds
+        self.pace.take(deciding.work.steps - before, seconds)
+        if answer is not None:
+            self.under_way.drop()
+            self._end(answer, deciding.seconds)
+
+    def _ask(self, seed: int) -> Question:
+        """Keep what a decision goes by, as it is now."""
+        schedule, rates = self.schedule, self.rates
+        mesh = None if self.current is None else self.current.mesh
+        overheads = rates.overheads(schedule.numbers["batch"])
+        is_again = schedule.is_staged and mesh is not None
+        return Question(
+            number=int(schedule.numbers["next"]),
+            reason=self._reason,
+            seed=seed,
+            fresh=schedule.fresh if schedule.is_staged else None,
+            shares=rates.shares().copy(),
+            prices=rates.prices().copy(),
+            step=rates.price_step(),
+            overheads=overheads,
+            steps=self.pace.count_budget(self._count_seconds()),
+            tables=self.evidence.by_bucket.copy(),
+            is_recount=mesh is not None and mesh.is_grid and schedule.is_recount,
+            may_wait=is_again and schedule.may_wait,
+            takes_former=schedule.is_staged,
+        )
+
+    def _count_seconds(self) -> float:
+        """The seconds that a decision may take: no longer than it took to sample its rows."""
+        most = self._plan.settings.effort.seconds
+        if self._plan.costs == "unit":
+            return most
+        return min(most, max(len(self.evidence.rows) * float(self.rates.prices().sum()), LEAST_DECISION))
+
+    def _end(self, answer: Answer, seconds: float) -> None:
+        """Go by what was decided."""
+        schedule, evidence, rows = self.schedule, self.evidence, answer.rows
+        evidence.prices = answer.prices
+        if answer.decided is None:
+            schedule.wait_on()
+            return
+        evidence.is_independent = answer.is_independent
+        if answer.tellers is not None:
+            told, outcomes = evidence.tell(rows)
+            evidence.by_bucket.take_up(answer.tellers, told, outcomes, anew=rows < len(evidence.rows))
+        schedule.numbers["gain"] = answer.gain
+        schedule.numbers["next"] += 1
+        self._first_hops = answer.first_hops
+        self._end_stage(answer.decided.mesh, rows)
+        self.current = replace(answer.decided, seconds=seconds)
+        if answer.gain > 0:
             self.guard.renew()
         schedule.decide(rows, seconds)
-
-    def _find(self, sample: Sample, prices: Floats, legality: Legality, seed: int, clock: Clock) -> Found:
-        """Find a mesh: by a search, or by what has been counted since, if nothing else is new."""
-        present = None if self.current is None else self.current.mesh
-        is_recount = present is not None and present.is_grid and self.schedule.is_recount
-        if not is_recount:
-            self.evidence.find_tellers(len(sample))
-        finder = Finder(
-            settings=self._settings(len(sample)),
-            prices=prices,
-            legality=legality,
-            chance=np.random.default_rng(seed),
-            clock=clock,
-            by_bucket=self.evidence.by_bucket,
-            priced=self.evidence.prices.tables,
-            is_independent=self.evidence.is_independent,
-        )
-        if present is not None and is_recount:
-            return finder.recount(sample, present)
-        # After a change the present mesh is the last of the former ones; before the first it has no rivals.
-        return finder.find(sample, present, self._former if self.schedule.is_staged else ())
-
-    def _settings(self, rows: int) -> Settings:
-        """The settings of a search by so many rows: it takes no longer than it took to sample them."""
-        settings, overheads = self._plan.settings, self.rates.overheads(self.schedule.numbers["batch"])
-        if self._plan.costs == "unit":
-            return replace(settings, overheads=overheads)
-        sampling = max(rows * float(self.rates.prices().sum()), LEAST_SEARCH)
-        effort = replace(settings.effort, seconds=min(settings.effort.seconds, sampling))
-        return replace(settings, overheads=overheads, effort=effort)
-
-    def _watch_first_hops(self, decided: Generation, sample: Sample, rows: int, legality: Legality) -> None:
-        """Take the sample for the reference of what comes."""
-        buckets, outcomes = self.evidence.rows.newest(rows)
-        self._first_hops = FirstHops(*self._shape)
-        given = decided.mesh.give_ways(sample)
-        for way, wheel in enumerate(decided.wheels):
-            first = [operator for operator in wheel.sets[0] if operator in legality.find_ready(())]
-            self._first_hops.expect(way, first, buckets[given == way], outcomes[given == way])
 
     def _end_stage(self, mesh: Mesh, rows: int) -> None:
         """Wait for the next stage, unless all is known."""
@@ -353,9 +352,12 @@ class StreamMesh:
             "notes": self.notes.snapshot(),
             "guard": self.guard.snapshot(),
             "editions": self._editions.snapshot(),
+            "pace": self.pace.snapshot(),
+            "told": self.decision is not None,
             "refined": [[a, buckets.tolist()] for a, buckets in self.evidence.refined.items()],
         }
-        return plain, self.evidence.rows.snapshot() | self.evidence.by_bucket.snapshot()
+        asked, arrays = self.under_way.snapshot()
+        return plain | asked, self.evidence.rows.snapshot() | self.evidence.by_bucket.snapshot() | arrays
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
         """Go on from a snapshot of the same operators."""
@@ -376,3 +378,5 @@ class StreamMesh:
         self.evidence.by_bucket.restore(arrays)
         self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain.get("refined", ())})
         self.evidence.is_independent = plain.get("independent", False)
+        self.pace.restore(plain)
+        self.under_way.restore(plain, arrays)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.best_route import row_costs
@@ -21,8 +22,15 @@ from eddy.tuples.arrays import Floats
 
 
 def share_tails(
-    mesh: Mesh, sample: Sample, costs: Floats, legality: Legality, overheads: Overheads, *, is_independent: bool = False
-) -> Mesh:
+    mesh: Mesh,
+    sample: Sample,
+    costs: Floats,
+    legality: Legality,
+    overheads: Overheads,
+    work: Work,
+    *,
+    is_independent: bool = False,
+) -> Steps[Mesh]:
     """Let the routes of a mesh end in the common order from where that pays.
 
     Where operators are independent within a way, what comes far follows from their rates: hardly any row of a sample
@@ -48,6 +56,7 @@ def share_tails(
         steps = np.array(begun) * overheads.step
         best = int((spent + steps).argmin())
         found.append((ends[best], begun[best]))
+        yield work.step()
     return _renumber(mesh, found)
 
 

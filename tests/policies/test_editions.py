@@ -12,9 +12,10 @@ import eddy
 from eddy.contracts import Prices, Statistic
 from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.profile import Learning
+from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.optimizer import Settings
 from eddy.policies.query_mesh.search.search import Effort
-from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
+from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.tuples import Hop
 
 HOP = Hop("f")

@@ -54,7 +54,7 @@ def find(shipped: Shipped, partition: int, remember: str | None = None) -> Kept:
     if known is not None:
         return known
     files = [_find_file(shipped.token, partition), *([] if remember is None else [Path(remember)])]
-    engine, own = resume(lambda: shipped.engine(partition, time.perf_counter, time.thread_time), files)
+    engine, own = resume(lambda: shipped.engine(partition), files)
     # The file of the partition is ours alone, damaged or not.
     return Kept(engine, partition, files=own if files[0] in own else [files[0], *own])
 

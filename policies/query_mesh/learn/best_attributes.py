@@ -15,6 +15,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.cut import BUCKETS
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.tuples.arrays import Floats, Integers
 
 FALSE_ALARMS = 0.001
@@ -109,6 +110,15 @@ MOST_BUCKETS = 32
 """Buckets of an attribute that are told apart in pairs, as they are: with more, no sample fills the cells."""
 
 
+NUMBERS_AT_ONCE = 30_000
+"""Numbers that are looked at in one step of a decision: a tenth of a millisecond."""
+
+
+def count_at_once(numbers: int) -> int:
+    """Count the targets that are looked at in one step, each of which takes a look at so many numbers."""
+    return max(NUMBERS_AT_ONCE // max(numbers, 1), 1)
+
+
 class AttributePair(NamedTuple):
     """Two attributes, each with the groups its buckets are put in."""
 
@@ -117,19 +127,19 @@ class AttributePair(NamedTuple):
     groups: int
 
 
-def weigh_attributes(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+def weigh_attributes(buckets: Buckets, targets: Floats, work: Work) -> Steps[tuple[Floats, Floats]]:
     """How certainly, and how much, each attribute explains.
 
     Certainty is in standard deviations, of the target for which it is greatest; the second figure is the share of the
     outcomes' variance that it explains, with the part that chance explains taken off. `targets` are standardised.
     """
-    certain, share = weigh_each(buckets, targets)
+    certain, share = yield from weigh_each(buckets, targets, work)
     # An attribute that explains everything is infinitely certain.
     tells = (certain > -np.inf).any(axis=1)
     return certain.max(axis=1, initial=-np.inf), np.where(tells, share.sum(axis=1), 0.0)
 
 
-def weigh_each(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
+def weigh_each(buckets: Buckets, targets: Floats, work: Work) -> Steps[tuple[Floats, Floats]]:
     """How certainly, and how much, each attribute explains of each target.
 
     Attributes have a row, targets a column.
@@ -142,6 +152,8 @@ def weigh_each(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
     width = np.bincount(owner[rows > 0], minlength=attributes).astype(np.float64)
     explained = np.empty((attributes, wanted))
     for number, target in enumerate(targets.T):
+        if number and number % count_at_once(len(cells)) == 0:
+            yield work.step()
         sums = np.bincount(cells, np.tile(target, attributes), len(owner))
         explained[:, number] = np.bincount(owner, sums**2 / np.maximum(rows, 1.0), attributes)
     explained -= targets.sum(axis=0) ** 2 / len(targets)
@@ -154,18 +166,18 @@ def weigh_each(buckets: Buckets, targets: Floats) -> tuple[Floats, Floats]:
     return np.where(tells, certain, -np.inf), np.where(tells, share, 0.0)
 
 
-def best_single(buckets: Buckets, targets: Floats) -> int | None:
+def best_single(buckets: Buckets, targets: Floats, work: Work) -> Steps[int | None]:
     """Find the attribute that explains most.
 
     None if chance explains it all.
     """
-    certain, share = weigh_attributes(buckets, targets)
+    certain, share = yield from weigh_attributes(buckets, targets, work)
     looks = buckets.shape[1] * targets.shape[1]
     share = np.where(certain > limit(looks), share, 0.0)
     return int(share.argmax()) if len(share) and share.max() > 0 else None
 
 
-def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
+def best_pair(buckets: Buckets, targets: Floats, work: Work) -> Steps[AttributePair | None]:
     """The two attributes that explain most together, or None.
 
     Only that counts which neither explains alone, beyond chance. They are tried as they are, since single values may
@@ -175,14 +187,15 @@ def best_pair(buckets: Buckets, targets: Floats) -> AttributePair | None:
         return None
     chosen = np.arange(buckets.shape[1])
     if len(chosen) > MOST_PAIRED:
-        chosen = np.sort(np.argsort(-weigh_attributes(buckets, targets)[0], kind="stable")[:MOST_PAIRED])
+        certain, _ = yield from weigh_attributes(buckets, targets, work)
+        chosen = np.sort(np.argsort(-certain, kind="stable")[:MOST_PAIRED])
     first, second = np.triu_indices(len(chosen), 1)
     grades = sorted({MOST_BUCKETS, min(int(np.sqrt(len(targets) / ROWS_PER_CELL)), MOST_BUCKETS)} - {0, 1})
     looks = len(grades) * len(first) * targets.shape[1]
     found = []
     for groups in grades:
         grouped = np.column_stack([coarsen(buckets[:, a], groups) for a in chosen])
-        certain, share = _weigh_pairs(grouped, targets, first, second)
+        certain, share = yield from _weigh_pairs(grouped, targets, first, second, work)
         shares = np.where(certain > limit(looks), share, 0.0).sum(axis=1)
         best = int(shares.argmax())
         found.append((shares[best], AttributePair(int(chosen[first[best]]), int(chosen[second[best]]), groups)))
@@ -223,7 +236,9 @@ def _number_cells(buckets: Buckets) -> tuple[Integers, Integers]:
     return number[code], np.concatenate((large // BUCKETS, np.arange(attributes)))
 
 
-def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: Integers) -> tuple[Floats, Floats]:
+def _weigh_pairs(
+    grouped: Integers, targets: Floats, first: Integers, second: Integers, work: Work
+) -> Steps[tuple[Floats, Floats]]:
     """Weigh each pair for each target.
 
     Gives how certain it is, and how much it explains beyond chance.
@@ -232,8 +247,10 @@ def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: In
     groups = int(grouped.max()) + 1
     singles = grouped + np.arange(attributes) * groups
     pairs = grouped[:, first] * groups + grouped[:, second] + np.arange(len(first)) * groups**2
-    alone, width = _sum_explained(singles, targets, attributes, groups)
-    both, cells = _sum_explained(pairs, targets, len(first), groups**2)
+    alone, width = yield from _sum_explained(singles, targets, attributes, groups, work)
+    yield work.step()
+    both, cells = yield from _sum_explained(pairs, targets, len(first), groups**2, work)
+    yield work.step()
     mean = targets.sum(axis=0) ** 2 / rows
     beyond = both - alone[first] - alone[second] + mean
     left = np.maximum((targets**2).sum(axis=0) - both, 0)
@@ -243,7 +260,9 @@ def _weigh_pairs(grouped: Integers, targets: Floats, first: Integers, second: In
     return deviations(beyond, left, freedom, rest, count_events(targets)), share
 
 
-def _sum_explained(code: Integers, targets: Floats, tables: int, cells: int) -> tuple[Floats, Floats]:
+def _sum_explained(
+    code: Integers, targets: Floats, tables: int, cells: int, work: Work
+) -> Steps[tuple[Floats, Floats]]:
     """Sums of squares that tables explain, by target.
 
     Beside them stands the number of cells of each table that have rows. `code` has a column for each table: the cells
@@ -254,6 +273,8 @@ def _sum_explained(code: Integers, targets: Floats, tables: int, cells: int) -> 
     rows = np.bincount(flat, minlength=size).reshape(tables, -1)
     found = np.empty((tables, targets.shape[1]))
     for number, target in enumerate(targets.T):
+        if number and number % count_at_once(len(flat)) == 0:
+            yield work.step()
         sums = np.bincount(flat, np.repeat(target, tables), size).reshape(tables, -1)
         found[:, number] = (sums**2 / np.maximum(rows, 1)).sum(axis=1)
     return found, (rows > 0).sum(axis=1).astype(np.float64)

@@ -11,13 +11,14 @@ Few legs cannot tell many buckets. But they show whether steps of as many rows t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.cut import BUCKETS
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.shared.share_costs import count_shares, fit_seconds, leave_out_pauses, measure_skill, need_foretold
 from eddy.tuples.arrays import Floats, Integers, Mask
 
@@ -46,7 +47,7 @@ class ClassPrices:
         self._mean: Floats = np.zeros(0)
         self.is_open = False
 
-    def learn(self, buckets: Buckets, legs: Integers, seconds: Floats, step: float = 0.0) -> None:
+    def learn(self, buckets: Buckets, legs: Integers, seconds: Floats, work: Work, step: float = 0.0) -> Steps[None]:
         """Learn from rows and the times of their legs.
 
         `seconds` are those of a row of the leg on average, with each operator; a call takes `step` besides.
@@ -66,7 +67,7 @@ class ClassPrices:
         if not self.is_open:
             return
         shares = {attribute: count_shares(leg, buckets[:, attribute]) for attribute in varied}
-        skills = np.stack([measure_skill(share, seconds, rows) for share in shares.values()])
+        skills = yield from _measure_skills(shares.values(), seconds, rows, work)
         # What an attribute foretells of all operators together shows sooner than what it foretells of each.
         together = skills[:, unlike].mean(axis=1)
         best = int(together.argmax())
@@ -87,6 +88,12 @@ class ClassPrices:
             table[: len(prices)] = prices[:, operator]
             if table.max() >= LEAST_RATIO * table.min():
                 self._known[operator] = attribute, table
+
+    def copy(self) -> ClassPrices:
+        """The same prices."""
+        found = ClassPrices()
+        found._known, found._mean, found.is_open = dict(self._known), self._mean, self.is_open
+        return found
 
     @property
     def tables(self) -> Mapping[int, tuple[int, Floats]]:
@@ -117,6 +124,15 @@ class ClassPrices:
         mean, tables, *opens = state
         self._mean, self.is_open = np.array(mean), any(opens)
         self._known = {operator: (attribute, np.array(table)) for operator, attribute, table in tables}
+
+
+def _measure_skills(shares: Iterable[Floats], seconds: Floats, rows: Floats, work: Work) -> Steps[Floats]:
+    """Measure what each attribute foretells of each operator."""
+    skills = []
+    for share in shares:
+        yield work.step()
+        skills.append(measure_skill(share, seconds, rows))
+    return np.stack(skills)
 
 
 def _are_unlike(seconds: Floats, rows: Floats, step: float) -> Mask:

@@ -17,6 +17,7 @@ import numpy as np
 from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.classes.single_values import FIRST_VALUE, MOST_NUMBERS
 from eddy.policies.query_mesh.learn.best_attributes import EVENTS_TO_JUDGE, count_events, limit, weigh_each
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
@@ -102,7 +103,7 @@ class ClassRates:
         found: Floats = self._seen.sum(axis=1) / np.maximum(met, 1)
         return found
 
-    def tells_all(self, sample: Sample, *, is_priced: bool = False) -> bool:
+    def tells_all(self, sample: Sample, work: Work, *, is_priced: bool = False) -> Steps[bool]:
         """Tell whether one attribute explains what operators let through, and nothing beside it shows.
 
         Then no search would find more. What needs two attributes at once does not show so, unless it makes operators
@@ -111,21 +112,20 @@ class ClassRates:
         if not is_priced and (len(self.attributes) != 1 or not self.is_fine(len(sample))):
             return False
         rest = sample.outcomes - self.predict(sample.told, sample.outcomes.mean(axis=0))
-        return bool((_find_tellers(sample.buckets, rest, ()) == NO_ATTRIBUTE).all())
+        tellers = yield from find_tellers(sample.buckets, rest, (), work)
+        return bool((tellers == NO_ATTRIBUTE).all())
 
     def forget(self) -> None:
         """Begin anew: buckets mean something else now, or the stream does."""
         self.tellers[:] = NO_ATTRIBUTE
         self._seen[:], self._out[:] = 0.0, 0.0
 
-    def find(self, buckets: Buckets, told: ValueNumbers, outcomes: Floats, *, anew: bool) -> None:
-        """Name the attribute of each operator by a sample, with a row for each of its rows.
+    def take_up(self, tellers: Integers, told: ValueNumbers, outcomes: Floats, *, anew: bool) -> None:
+        """Let operators go by other attributes, which a sample has named.
 
-        `told` has their numbers as well, where values are told apart one by one.
-
-        Tables of operators that get another one begin with the sample; all of them, if they are to begin `anew`.
+        `told` has the buckets of its rows, or their numbers where values are told apart one by one. Tables of operators
+        that get another attribute begin with the sample; all of them, if they are to begin `anew`.
         """
-        tellers = _find_tellers(buckets, outcomes, () if anew else self.attributes)
         for number in np.flatnonzero(anew | (tellers != self.tellers)).tolist():
             self.tellers[number] = tellers[number]
             self._seen[number], self._out[number] = 0.0, 0.0
@@ -201,6 +201,13 @@ class ClassRates:
                 found[:, number] = rates[number].take(buckets[:, teller])
         return found
 
+    def copy(self) -> ClassRates:
+        """The same tables, as they are now."""
+        found = ClassRates(*self._seen.shape)
+        found.tellers, found.refined = self.tellers.copy(), dict(self.refined)
+        found._seen, found._out = self._seen.copy(), self._out.copy()
+        return found
+
     def snapshot(self) -> dict[str, Any]:
         """Arrays."""
         return {"tellers": self.tellers, "rates": np.stack((self._seen, self._out))}
@@ -212,8 +219,8 @@ class ClassRates:
             self._seen, self._out = state["rates"].copy()
 
 
-def _find_tellers(buckets: Buckets, outcomes: Floats, used: Collection[int]) -> Integers:
-    """Find for each operator the attribute that explains most of its outcomes."""
+def find_tellers(buckets: Buckets, outcomes: Floats, used: Collection[int], work: Work) -> Steps[Integers]:
+    """Find for each operator the attribute that explains most of its outcomes; those in use come first."""
     operators = outcomes.shape[1]
     tellers = np.full(operators, NO_ATTRIBUTE)
     centred = outcomes - outcomes.mean(axis=0)
@@ -222,7 +229,7 @@ def _find_tellers(buckets: Buckets, outcomes: Floats, used: Collection[int]) -> 
     if not len(known) or not len(varied):
         return tellers
     targets = centred[:, known] / np.sqrt((centred[:, known] ** 2).mean(axis=0))
-    certain, share = weigh_each(buckets[:, varied], targets)
+    certain, share = yield from weigh_each(buckets[:, varied], targets, work)
     bar = limit(certain.size)
     # What an attribute tells of all operators together shows sooner than what it tells of each.
     together = np.where(certain > -np.inf, certain, 0.0).sum(axis=1) / np.sqrt(len(known))

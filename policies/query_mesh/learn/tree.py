@@ -18,6 +18,7 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.cut import BUCKETS, Bools, BucketSums, Cut, best_cut, bits_known, profile
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.tuples.arrays import Floats, Integers
 
 LEAF = -1
@@ -166,37 +167,45 @@ class _Node:
         return [found for side in self.sides for found in side.leaves] or [self]
 
 
-def induce(rows: Labelled, attributes: tuple[int, ...], level: float) -> Tree:
+def induce(rows: Labelled, attributes: tuple[int, ...], level: float, work: Work) -> Steps[Tree]:
     """Learn the tree for some rows, by some of their attributes.
 
-    A level of it costs each row `level` seconds.
+    A level of it costs each row `level` seconds. It grows no more when the work is over.
     """
-    root = _grow(rows, np.arange(len(rows.label)), attributes, 0)
+    root = yield from _grow(rows, np.arange(len(rows.label)), attributes, 0, work)
+    yield work.step()
     return _compile(_prune(root, rows, level), rows.buckets)
 
 
-def _grow(rows: Labelled, some: Integers, attributes: tuple[int, ...], depth: int) -> _Node:
+def _grow(rows: Labelled, some: Integers, attributes: tuple[int, ...], depth: int, work: Work) -> Steps[_Node]:
     route = int(rows.seconds[some].sum(axis=0).argmin())
     labels = rows.label[some]
     split = None
-    if depth < DEEPEST_TREE and len(some) >= 2 * SMALLEST_SIDE and (labels != labels[0]).any():
-        split = _split(rows.buckets[some], labels, attributes)
+    is_large = depth < DEEPEST_TREE and len(some) >= 2 * SMALLEST_SIDE
+    if is_large and (labels != labels[0]).any() and work.has_left():
+        split = yield from _split(rows.buckets[some], labels, attributes, work)
     if split is None:
         return _Node(rows=some, route=route)
     attribute, cut = split
     right = cut.right[rows.buckets[some, attribute]]
-    sides = tuple(_grow(rows, side, attributes, depth + 1) for side in (some[~right], some[right]))
-    return _Node(rows=some, route=route, attribute=attribute, right=cut.right, sides=sides)
+    left = yield from _grow(rows, some[~right], attributes, depth + 1, work)
+    other = yield from _grow(rows, some[right], attributes, depth + 1, work)
+    return _Node(rows=some, route=route, attribute=attribute, right=cut.right, sides=(left, other))
 
 
-def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> tuple[int, Cut] | None:
+def _split(
+    buckets: Buckets, labels: Integers, attributes: tuple[int, ...], work: Work
+) -> Steps[tuple[int, Cut] | None]:
     """Split by the attribute with the highest gain.
 
     The best pair splits where no single attribute has gain beyond chance.
     """
     targets = (labels[:, None] == np.unique(labels)).astype(np.float64)
     nothing = np.zeros(len(labels), np.int64)
-    singles = [_cut(buckets, a, nothing, 1, targets) for a in attributes]
+    singles = []
+    for attribute in attributes:
+        singles.append(_cut(buckets, attribute, nothing, 1, targets))
+        yield work.step()
     certain = [single for single, least in singles if single is not None and single[1].gain > least]
     if certain:
         return max(certain, key=lambda found: found[1].gain)
@@ -204,7 +213,10 @@ def _split(buckets: Buckets, labels: Integers, attributes: tuple[int, ...]) -> t
     # Half of what two attributes tell is told by the first split; both its sides must be large enough for the second.
     for other in attributes if len(labels) >= 4 * SMALLEST_SIDE else ():
         values, group = np.unique(buckets[:, other], return_inverse=True)
-        pairs += [_cut(buckets, a, group, len(values), targets) for a in attributes if a != other]
+        for attribute in attributes:
+            if attribute != other:
+                pairs.append(_cut(buckets, attribute, group, len(values), targets))
+                yield work.step()
     certain = [pair for pair, least in pairs if pair is not None and pair[1].gain > least]
     found = certain or [single for single, _ in singles if single is not None]
     return max(found, key=lambda found: found[1].gain, default=None)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.best_route import Pricer
 from eddy.policies.shared.legality import HopNumbers
@@ -127,7 +128,7 @@ def neighbour(lattice: Lattice, partition: Partition, chance: np.random.Generato
     return moves[int(draws[0] * len(moves))](lattice, partition, draws[1:].tolist(), chance)
 
 
-def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
+def improve_locally(lattice: Lattice, partition: Partition, work: Work) -> Steps[Partition]:
     """Move each training tuple to its best route, repeatedly.
 
     It goes on while that pays. Each round is a chain of splits and merges, and none makes the partition worse: routes
@@ -142,6 +143,7 @@ def improve_locally(lattice: Lattice, partition: Partition) -> Partition:
         if found >= cost:
             break
         partition, cost = moved, found
+        yield work.step()
     return partition
 
 

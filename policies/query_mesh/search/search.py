@@ -1,7 +1,7 @@
 """Searches partitions of training tuples for the cheapest.
 
 Follows sections 4.6 and 4.7 of the Query Mesh paper: iterative improvement (figure 6) and simulated annealing
-(figure 7), stopped by iterations, by a plateau, or by time.
+(figure 7), stopped by iterations, by a plateau, or when the decision has had its steps.
 
 Where it does better: a look at neighbours prices several at once, which takes hardly longer than one; every descent
 begins and ends with `settle`, which does at once what would take many random moves; and annealing cools from what moves
@@ -17,11 +17,11 @@ from typing import Literal
 
 import numpy as np
 
-from eddy.contracts import Clock
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, improve_locally, neighbour
 
 Strategy = Literal["improvement", "annealing", "optimal"]
-Next = Callable[[], Partition]
+Next = Callable[[], Steps[Partition]]
 NEIGHBOURS_PER_LOOK = 16
 """Neighbours that are priced at once."""
 
@@ -43,12 +43,18 @@ MOST_AT_ONCE = 5
 than three looks at neighbours."""
 
 MOST_FOR_OPTIMUM = 10
-"""Training tuples up to which this is done: 59,000 steps for each number of parts."""
+"""Training tuples up to which this is done: 59,000 looks at a set for each number of parts."""
+
+SETS_AT_ONCE = 16
+"""Sets whose ways are looked at in one step of it: some hundred looks for most of them."""
+
+SEARCHING_SHARE = 0.8
+"""The share of a decision's steps after which the search ends: the tree needs the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """Limits of a search: looks, looks without a gain, seconds.
+    """Limits of a search: looks, and looks without a gain; and the seconds of the whole decision.
 
     `descents` is how many starts iterative improvement makes (k of the paper's table 1).
     """
@@ -74,16 +80,17 @@ class SearchResult:
 
 
 def search(
-    lattice: Lattice, strategy: Strategy, effort: Effort, begin: Next, chance: np.random.Generator, clock: Clock
-) -> SearchResult:
+    lattice: Lattice, strategy: Strategy, effort: Effort, begin: Next, chance: np.random.Generator, work: Work
+) -> Steps[SearchResult]:
     """Find the cheapest partition by a strategy.
 
     `begin` gives start solutions, the best first. The optimum is for few training tuples; with more, iterative
     improvement takes its place.
     """
-    start = begin()
+    start = yield from begin()
     cost = lattice.cost(start)
-    budget = _Budget(effort, clock)
+    budget = _Budget(effort, work)
+    yield work.step()
     if strategy == "optimal" and len(lattice) > MOST_FOR_OPTIMUM:
         strategy = "improvement"
     if len(lattice) <= MOST_AT_ONCE:
@@ -92,11 +99,11 @@ def search(
         costs = lattice.costs(every)
         best = every[costs.index(min(costs))]
     elif strategy == "optimal":
-        best = optimal(lattice)
+        best = yield from optimal(lattice, work)
     elif strategy == "annealing":
-        best = _anneal(lattice, start, budget, chance)
+        best = yield from _anneal(lattice, start, budget, chance)
     else:
-        best = _improve(lattice, start, begin, budget, chance)
+        best = yield from _improve(lattice, start, begin, budget, chance)
     return SearchResult(partition=best, cost=lattice.cost(best), start_cost=cost, looks=budget.looks, strategy=strategy)
 
 
@@ -125,14 +132,18 @@ def _add(partition: Partition, place: int, member: int) -> Partition:
 class _Budget:
     """Counts looks, and says when to stop."""
 
-    def __init__(self, effort: Effort, clock: Clock) -> None:
-        self.effort = effort
+    def __init__(self, effort: Effort, work: Work) -> None:
+        self.effort, self.work = effort, work
         self.looks = 0
-        self._clock, self._end = clock, clock() + effort.seconds
 
     @property
     def is_left(self) -> bool:
-        return self.looks < self.effort.looks and self._clock() < self._end
+        return self.looks < self.effort.looks and self.work.has_left(SEARCHING_SHARE)
+
+    def look(self) -> int:
+        """Count a look, which is a step."""
+        self.looks += 1
+        return self.work.step()
 
     def plateau(self, lattice: Lattice) -> int:
         """Looks without a gain: few training tuples have few neighbours."""
@@ -141,46 +152,47 @@ class _Budget:
 
 def _improve(
     lattice: Lattice, start: Partition, begin: Next, budget: _Budget, chance: np.random.Generator
-) -> Partition:
+) -> Steps[Partition]:
     """Descend from several starts, and keep the lowest end."""
-    best = _descend(lattice, start, budget, chance)
+    best = yield from _descend(lattice, start, budget, chance)
     for _ in range(1, budget.effort.descents):
         if not budget.is_left:
             break
-        found = _descend(lattice, begin(), budget, chance)
+        start = yield from begin()
+        found = yield from _descend(lattice, start, budget, chance)
         best = min(found, best, key=lattice.cost)
     return best
 
 
-def _descend(lattice: Lattice, partition: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
+def _descend(lattice: Lattice, partition: Partition, budget: _Budget, chance: np.random.Generator) -> Steps[Partition]:
     """Take the best of some random neighbours while it is better.
 
     Many looks without a better one make a local minimum.
     """
-    partition = improve_locally(lattice, partition)
+    partition = yield from improve_locally(lattice, partition, budget.work)
     cost = lattice.cost(partition)
     idle, plateau = 0, budget.plateau(lattice)
     while idle < plateau and budget.is_left:
-        budget.looks += 1
+        yield budget.look()
         looked = [neighbour(lattice, partition, chance) for _ in range(NEIGHBOURS_PER_LOOK)]
         costs = lattice.costs(looked)
         idle += 1
         if min(costs) < cost:
-            partition = improve_locally(lattice, looked[costs.index(min(costs))])
+            partition = yield from improve_locally(lattice, looked[costs.index(min(costs))], budget.work)
             cost, idle = lattice.cost(partition), 0
     return partition
 
 
-def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.random.Generator) -> Partition:
+def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.random.Generator) -> Steps[Partition]:
     """Take worse neighbours too, the less the longer it lasts.
 
     Neighbours are drawn several at a time and judged one after the other up to the first that is taken: the same walk
     as if they were drawn one by one, since nothing moves before.
     """
-    best = now = improve_locally(lattice, start)
+    best = now = yield from improve_locally(lattice, start, budget.work)
     unit, heat, idle, plateau = 0.0, FIRST_TEMPERATURE, 0, budget.plateau(lattice)
     while idle < plateau and budget.is_left:
-        budget.looks += 1
+        yield budget.look()
         looked = [neighbour(lattice, now, chance) for _ in range(NEIGHBOURS_PER_LOOK)]
         worse = np.array(lattice.costs(looked)) - lattice.cost(now)
         unit = unit or float(np.abs(worse).mean())
@@ -191,10 +203,10 @@ def _anneal(lattice: Lattice, start: Partition, budget: _Budget, chance: np.rand
         if lattice.cost(now) < lattice.cost(best):
             best, idle = now, 0
         heat *= COOLING
-    return improve_locally(lattice, best)
+    return (yield from improve_locally(lattice, best, budget.work))
 
 
-def optimal(lattice: Lattice) -> Partition:
+def optimal(lattice: Lattice, work: Work) -> Steps[Partition]:
     """A partition that none is cheaper than."""
     count = len(lattice)
     everything = (1 << count) - 1
@@ -203,6 +215,8 @@ def optimal(lattice: Lattice) -> Partition:
     for _ in range(count):
         before, now = cheapest[-1], {}
         for whole in range(1, everything + 1):
+            if whole % SETS_AT_ONCE == 0:
+                yield work.step()
             ways = [
                 (before[whole ^ part][0] + seconds[part], (part, *before[whole ^ part][1]))
                 for part in _list_with_lowest(whole)

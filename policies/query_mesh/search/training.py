@@ -20,12 +20,16 @@ import numpy as np
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.best_attributes import best_pair, best_single, coarsen, signals
 from eddy.policies.query_mesh.learn.cut import Bools, Cut, best_cut, profile, squares
+from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
 SMALLEST_TUPLE = 15
 """Rows of a training tuple at least: with fewer its best route would be a guess."""
+
+CONDENSING_SHARE = 0.5
+"""The share of a decision's steps that condensing may take: a coarser training set is worth more than no search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +50,15 @@ class Training:
         return len(self.density)
 
 
-def condense(sample: Sample, most: int) -> Training:
+def condense(sample: Sample, most: int, work: Work) -> Steps[Training]:
     """Divide a sample into at most so many training tuples.
 
-    The greatest differences divide it first.
+    The greatest differences divide it first, as long as the work may go on.
 
+    >>> from eddy.policies.query_mesh.learn.steps import finish
     >>> kind = np.arange(400, dtype=np.uint8)[:, None] % 2
-    >>> condense(Sample(buckets=kind, outcomes=np.hstack((kind, 1 - kind)).astype(float)), 10).density
+    >>> sample = Sample(buckets=kind, outcomes=np.hstack((kind, 1 - kind)).astype(float))
+    >>> finish(condense(sample, 10, Work())).density
     array([200., 200.])
     """
     # Attributes that are the same in all rows tell nothing, and every look at them costs as much as at others.
@@ -64,7 +70,7 @@ def condense(sample: Sample, most: int) -> Training:
     fresh = [np.arange(len(sample))]
     while True:
         for rows in fresh:
-            found = _division(sample, rows)
+            found = (yield from _divide(sample, rows, work)) if work.has_left(CONDENSING_SHARE) else None
             if found is None:
                 regions.append(rows)
             else:
@@ -93,8 +99,8 @@ def _training(sample: Sample, regions: list[Integers], used: set[int]) -> Traini
     )
 
 
-def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
-    """The attribute and cut that tell most about rows, or None.
+def _divide(sample: Sample, rows: Integers, work: Work) -> Steps[tuple[int, Cut] | None]:
+    """Find the attribute and cut that tell most about rows, or None.
 
     None is for rows that are alike, or too few.
     """
@@ -105,12 +111,14 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
     if sample.prices is not None:
         targets = np.hstack((targets, signals(np.log(sample.prices[rows]), 0)))
     nothing = np.zeros(len(rows), np.int64)
-    single = best_single(buckets, targets)
+    yield work.step()
+    single = yield from best_single(buckets, targets, work)
+    yield work.step()
     if single is not None:
         cut = best_cut(profile(buckets[:, single], nothing, 1, targets), squares, SMALLEST_TUPLE)
         return None if cut is None else (single, cut)
     targets = signals(outcomes, 0)
-    pair = best_pair(buckets, targets)
+    pair = yield from best_pair(buckets, targets, work)
     if pair is None:
         return None
     cuts = []
@@ -118,4 +126,5 @@ def _division(sample: Sample, rows: Integers) -> tuple[int, Cut] | None:
         group = coarsen(buckets[:, other], pair.groups)
         cut = best_cut(profile(buckets[:, one], group, pair.groups, targets), squares, SMALLEST_TUPLE)
         cuts += [(one, cut)] if cut is not None else []
+        yield work.step()
     return max(cuts, key=lambda found: found[1].gain, default=None)

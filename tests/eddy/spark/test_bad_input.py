@@ -51,7 +51,7 @@ CASES: list[tuple[Change, str]] = [
     (lambda s, f: (query(), {**f, "a": rows(1)[0]}, {}), 'frame "a": expected a streaming DataFrame, got Table'),
     (
         lambda s, f: (query(), {**f, "a": s.createDataFrame(rows(1)[0])}, {}),
-        'frame "a": expected a streaming DataFrame, got a batch one; read it with spark.readStream',
+        'frame "a": expected a streaming DataFrame, since rows are kept to be joined, got a batch one; read it with',
     ),
     (lambda s, f: (query(), {**f, "a": f["a"].drop("ts")}, {}), 'stream "a": time "ts": unknown column "ts"'),
     (

@@ -115,7 +115,7 @@ def test_a_file_of_another_query_is_not_taken(place: Path) -> None:
     assert found is not None
     other = replace(shipped(), parts={"filter": "another"})
     with pytest.raises(CheckpointError):
-        other.engine(0, lambda: 0.0, lambda: 0.0).restore(found)
+        other.engine(0).restore(found)
 
 
 def test_a_folder_that_takes_no_file_is_told(place: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import eddy
 from eddy.policies.query_mesh.learn.class_prices import FEWEST_LEGS, ClassPrices
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from tests.policies.query_mesh.streams import attribute, stream
 
 ROWS, KINDS, PASS = 40_000, 3, 0.3
@@ -29,10 +30,15 @@ def measured(legs: int, rows: int, dear: bool, seed: int = 0) -> tuple[Any, Any,
     return buckets, leg, np.column_stack((mean, np.full(len(leg), CHEAP))) * noise
 
 
+def learn(prices: ClassPrices, buckets: Any, legs: Any, seconds: Any, step: float = 0.0) -> None:
+    """Learn at once."""
+    finish(prices.learn(buckets, legs, seconds, Work(), step))
+
+
 def test_a_price_by_class_is_found_in_legs_of_mixed_classes() -> None:
     prices, again = ClassPrices(), ClassPrices()
     buckets, legs, seconds = measured(16, 12, dear=True)
-    prices.learn(buckets, legs, seconds)
+    learn(prices, buckets, legs, seconds)
     found = prices.price(buckets)
     assert found is not None
     assert found[buckets[:, 0] == 1, 0] == pytest.approx(DEAR, rel=0.05)
@@ -45,13 +51,13 @@ def test_a_price_by_class_is_found_in_legs_of_mixed_classes() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_that_cost_the_same_have_one_price(seed: int) -> None:
     prices = ClassPrices()
-    prices.learn(*measured(16, 12, dear=False, seed=seed))
+    learn(prices, *measured(16, 12, dear=False, seed=seed))
     assert prices.price(measured(1, 1, dear=False)[0]) is None
 
 
 def test_few_legs_say_nothing() -> None:
     prices = ClassPrices()
-    prices.learn(*measured(FEWEST_LEGS - 1, 50, dear=True))
+    learn(prices, *measured(FEWEST_LEGS - 1, 50, dear=True))
     assert not prices.is_known
 
 
@@ -72,9 +78,9 @@ def test_legs_that_waited_for_the_machine_hide_nothing(seed: int) -> None:
     buckets, legs, seconds = timed(96, 6, 50, seed)
     waited = np.where(chance.random((96, 4)) < 0.05, 1e-3 + 3e-3 * chance.random((96, 4)), 0.0)[legs] / 6
     prices, same = ClassPrices(), ClassPrices()
-    prices.learn(buckets, legs, seconds + waited, STEP)
+    learn(prices, buckets, legs, seconds + waited, STEP)
     assert {attribute for attribute, _ in prices.tables.values()} == {0}
-    same.learn(buckets, legs, 13e-6 * (1 + 0.01 * chance.standard_normal((96, 4))[legs]) + waited, STEP)
+    learn(same, buckets, legs, 13e-6 * (1 + 0.01 * chance.standard_normal((96, 4))[legs]) + waited, STEP)
     assert not same.is_known
 
 
@@ -83,7 +89,7 @@ def test_fifty_values_take_more_legs_than_three(seed: int) -> None:
     """Sixteen legs show that rows cost unlike, and hardly why; eighty more do."""
     prices = ClassPrices()
     buckets, legs, seconds = timed(16, 12, 50, seed)
-    prices.learn(buckets, legs, seconds, STEP)
+    learn(prices, buckets, legs, seconds, STEP)
     assert prices.is_open != prices.is_known
     again = ClassPrices()
     again.restore(json.loads(json.dumps(prices.snapshot())))
@@ -91,7 +97,7 @@ def test_fifty_values_take_more_legs_than_three(seed: int) -> None:
     others = timed(80, 5, 50, seed + 10)
     every = [np.concatenate(pair) for pair in zip((buckets, legs, seconds), others, strict=True)]
     every[1] = np.concatenate((legs, others[1] + 16))
-    again.learn(every[0], every[1], every[2], STEP)
+    learn(again, every[0], every[1], every[2], STEP)
     assert (again.is_open, again.is_known) == (False, True)
     found = again.price(every[0])
     assert found is not None
@@ -104,7 +110,7 @@ def test_pauses_of_the_machine_are_no_classes(seed: int) -> None:
     prices = ClassPrices()
     buckets, legs, seconds = measured(16, 12, dear=False, seed=seed)
     slow = np.random.default_rng([3, seed]).permutation(16) < 4
-    prices.learn(buckets, legs, seconds * np.where(slow, 20.0, 1.0)[legs][:, None], STEP)
+    learn(prices, buckets, legs, seconds * np.where(slow, 20.0, 1.0)[legs][:, None], STEP)
     assert (prices.is_open, prices.is_known) == (False, False)
 
 

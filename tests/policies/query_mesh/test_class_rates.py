@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from eddy.classes.single_values import MOST_NUMBERS
 from eddy.policies.query_mesh.grid_mesh import make_grid
-from eddy.policies.query_mesh.learn.class_rates import NO_ATTRIBUTE, ClassRates
+from eddy.policies.query_mesh.learn.class_rates import NO_ATTRIBUTE, ClassRates, find_tellers
 from eddy.policies.query_mesh.learn.grid import Grid, count_groups, group_buckets
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.sample import Sample
 from tests.policies.query_mesh.worlds import Floats, legality
 
 VALUES = 24
+
+
+def find(rates: ClassRates, buckets: Any, told: Any, passed: Any, *, anew: bool) -> None:
+    """Let operators go by the attributes that tell most of them."""
+    tellers = finish(find_tellers(buckets, passed, () if anew else rates.attributes, Work()))
+    rates.take_up(tellers, told, passed, anew=anew)
 
 
 def own(rows: int, operators: int, seed: int) -> tuple[np.ndarray, Floats, Floats]:
@@ -29,7 +38,7 @@ def own(rows: int, operators: int, seed: int) -> tuple[np.ndarray, Floats, Float
 def learned(rows: int, operators: int = 3) -> tuple[ClassRates, Floats]:
     rates = ClassRates(operators, VALUES + 1)
     buckets, table, passed = own(400, operators, 1)
-    rates.find(buckets, buckets, passed, anew=True)
+    find(rates, buckets, buckets, passed, anew=True)
     more, _, outcomes = own(rows, operators, 2)
     rates.keep(more, outcomes)
     return rates, table
@@ -39,7 +48,7 @@ def test_each_operator_goes_by_its_own_attribute() -> None:
     assert learned(0)[0].tellers.tolist() == [0, 1, 2]
     buckets, _, passed = own(400, 3, 1)
     rates = ClassRates(3, VALUES + 1)
-    rates.find(buckets[:, 3:], buckets[:, 3:], passed, anew=True)
+    find(rates, buckets[:, 3:], buckets[:, 3:], passed, anew=True)
     assert rates.tellers.tolist() == [NO_ATTRIBUTE] * 3
     assert rates.attributes == ()
 
@@ -68,9 +77,9 @@ def test_a_table_goes_on_from_its_snapshot_and_another_sample_begins_it_anew() -
         one.keep(*own(300, 3, 5)[::2])
     assert (rates.snapshot()["rates"] == again.snapshot()["rates"]).all()
     buckets, _, passed = own(400, 3, 1)
-    rates.find(buckets, buckets, passed, anew=False)
+    find(rates, buckets, buckets, passed, anew=False)
     assert rates.rows == again.rows
-    rates.find(buckets, buckets, passed, anew=True)
+    find(rates, buckets, buckets, passed, anew=True)
     assert rates.rows == 1_200
 
 
@@ -83,7 +92,8 @@ def test_steps_are_counted_while_buckets_have_few_rows() -> None:
 def made(rates: ClassRates, leg: float = 2.0) -> Mesh | None:
     buckets, _, passed = own(400, 3, 1)
     overheads = Overheads(level=0.0, bucket=0.0, leg=leg, rows=1_000)
-    return make_grid(Sample(buckets=buckets, outcomes=passed), rates, np.ones(3), legality(3), overheads, {})
+    rows = Sample(buckets=buckets, outcomes=passed)
+    return finish(make_grid(rows, rates, np.ones(3), legality(3), overheads, {}, Work()))
 
 
 def test_a_grid_gains_nearly_what_the_true_rates_would() -> None:
@@ -125,8 +135,8 @@ def test_nothing_is_searched_for_where_one_attribute_tells_all(other: float, is_
     rates[:, 0] *= 1 - other * (buckets[:, 1] >= 4)
     rows = Sample(buckets=buckets, outcomes=(chance.random((300, 3)) < rates).astype(np.float64))
     known = ClassRates(3, 9)
-    known.find(rows.buckets, rows.buckets, rows.outcomes, anew=True)
-    assert known.tells_all(rows) == is_all
+    find(known, rows.buckets, rows.buckets, rows.outcomes, anew=True)
+    assert finish(known.tells_all(rows, Work())) == is_all
 
 
 def test_like_buckets_are_grouped() -> None:

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from eddy.contracts import Hop, Prices, Statistic
+from eddy.policies.query_mesh.decision import MeshSettings
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.optimizer import Settings, optimize
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.search import list_partitions
-from eddy.policies.query_mesh.stream_mesh import MeshSettings, StreamMesh
-from tests.policies.query_mesh.worlds import legality, sample, skewed, still
+from eddy.policies.query_mesh.stream_mesh import StreamMesh
+from tests.policies.query_mesh.worlds import legality, sample, skewed
 
 HOPS = (Hop("f"), Hop("g"))
 
@@ -55,13 +57,15 @@ def test_a_route_that_hardly_any_row_of_a_round_would_take_is_merged() -> None:
     rows = sample(skewed(kind, 3), kind[:, None], 1)
     routes = [
         len(
-            optimize(
-                rows,
-                np.ones(3),
-                legality(3),
-                Settings(overheads=Overheads(level=0.0, bucket=0.0, leg=0.0, rows=batch)),
-                np.random.default_rng(0),
-                still,
+            finish(
+                optimize(
+                    rows,
+                    np.ones(3),
+                    legality(3),
+                    Settings(overheads=Overheads(level=0.0, bucket=0.0, leg=0.0, rows=batch)),
+                    np.random.default_rng(0),
+                    Work(),
+                )
             )[0].routes
         )
         for batch in (100_000, 1_000)

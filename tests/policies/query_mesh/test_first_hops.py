@@ -20,6 +20,7 @@ from eddy.policies.query_mesh.first_hops import (
     compare,
     count_rows,
 )
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from tests.policies.query_mesh.streams import SKEWED, attribute, calls, mesh, outcomes, query, run, stream
 
 ROWS, CHANGE = 60_000, 40_000
@@ -124,10 +125,13 @@ def test_older_rows_agree_with_newer_ones_of_the_same_stream_only() -> None:
         buckets, passed = told(rates, 300, seed)
         return buckets, np.column_stack((passed, np.full(300, np.nan)))
 
-    same = sum(agree(rows([0.2, 0.9], seed), rows([0.2, 0.9], 100 + seed), 25) for seed in range(30))
+    def is_same(old: list[float], seed: int, new: list[float], other: int) -> bool:
+        return finish(agree(rows(old, seed), rows(new, other), 25, Work()))
+
+    same = sum(is_same([0.2, 0.9], seed, [0.2, 0.9], 100 + seed) for seed in range(30))
     assert same >= 28
-    assert not agree(rows([0.2, 0.8], 1), rows([0.8, 0.2], 2), 25)
-    assert not agree(rows([0.2, 0.2], 3), rows([0.6, 0.6], 4), 25)
+    assert not is_same([0.2, 0.8], 1, [0.8, 0.2], 2)
+    assert not is_same([0.2, 0.2], 3, [0.6, 0.6], 4)
 
 
 def test_a_stream_that_returns_to_what_it_was_takes_up_its_former_mesh() -> None:

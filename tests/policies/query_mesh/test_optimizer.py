@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
@@ -15,7 +16,7 @@ from eddy.policies.query_mesh.search.search import Effort
 from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
-from tests.policies.query_mesh.worlds import Floats, legality, noise, sample, skewed, still
+from tests.policies.query_mesh.worlds import Floats, legality, noise, sample, skewed
 
 ROWS = 1_000
 COST = 20e-6
@@ -26,15 +27,16 @@ def found(
     rows: Sample, costs: Floats | None = None, legal: Legality | None = None, former: Mesh | None = None, **named: Any
 ) -> Mesh:
     operators = rows.outcomes.shape[1]
-    return optimize(
+    thought = optimize(
         rows,
         np.full(operators, COST) if costs is None else costs,
         legal or legality(operators),
         Settings(**named),
         np.random.default_rng(0),
-        still,
+        Work(),
         former,
-    )[0]
+    )
+    return finish(thought)[0]
 
 
 def spent(mesh: Mesh, rows: Sample) -> float:
@@ -174,7 +176,7 @@ def test_a_larger_sample_refines_the_routes_of_a_tree() -> None:
     mesh = found(sample(rates, buckets, 27))
     assert len(mesh.routes) == 2
     many = sample(np.where(fresh[:, :1] < 12, [[0.1, 0.5, 0.6, 0.7]], [[0.7, 0.6, 0.5, 0.1]]), fresh, 28)
-    again = refine_routes(mesh, many, np.ones(4), legality(4))
+    again = finish(refine_routes(mesh, many, np.ones(4), legality(4), Work()))
     assert set(again.routes) == {(0, 1, 2, 3), (3, 2, 1, 0)}
     assert spent(again, many) <= spent(mesh, many)
     assert sum(again.share) == pytest.approx(1)
@@ -184,6 +186,6 @@ def test_routes_that_turn_out_alike_become_one() -> None:
     buckets = noise(ROWS, 2, seed=29)
     mesh = found(sample(skewed(buckets[:, 0] // 8, 4), buckets, 30))
     alike = sample(np.tile([0.1, 0.3, 0.5, 0.7], (ROWS, 1)), buckets, 31)
-    again = refine_routes(mesh, alike, np.ones(4), legality(4))
+    again = finish(refine_routes(mesh, alike, np.ones(4), legality(4), Work()))
     assert again.routes == ((0, 1, 2, 3),)
     assert again.tree.used == ()

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
 import pytest
 
+from eddy.policies.query_mesh.learn.steps import Steps, Work, finish
 from eddy.policies.query_mesh.optimizer import STARTS, Start
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, as_set, improve_locally, neighbour, partition_of
 from eddy.policies.query_mesh.search.search import Effort, Strategy, optimal, search
 from eddy.policies.query_mesh.search.training import Training
 from eddy.policies.shared.best_route import Exact
-from tests.policies.query_mesh.worlds import legality, still
+from tests.policies.query_mesh.worlds import legality
 
 OVERHEADS = Overheads(level=0.01, leg=0.03, rows=1.0)
 """As much as a few hundredths of an operator: it decides between partitions, and does not decide alone."""
@@ -57,11 +58,15 @@ def partitions(count: int) -> Iterator[Partition]:
     yield from (tuple(sorted(parts)) for parts in found)
 
 
-def begin(start: Start, training: Training, lattice: Lattice, seed: int) -> Iterator[Partition]:
-    chance = np.random.default_rng(seed)
-    yield STARTS[start](training, lattice, chance)
-    while True:
-        yield STARTS["random"](training, lattice, chance)
+def begin(start: Start, training: Training, lattice: Lattice, seed: int) -> Callable[[], Steps[Partition]]:
+    """Starts for a search: the one that is asked for, and random ones."""
+    chance, starts = np.random.default_rng(seed), [start]
+
+    def give() -> Steps[Partition]:
+        yield 0
+        return STARTS[starts.pop() if starts else "random"](training, lattice, chance)
+
+    return give
 
 
 @pytest.mark.parametrize(("count", "bell"), [(1, 1), (2, 2), (4, 15), (6, 203)])
@@ -73,14 +78,14 @@ def test_there_are_as_many_partitions_as_the_bell_number_says(count: int, bell: 
 def test_the_optimum_is_the_cheapest_of_all_partitions(seed: int) -> None:
     _, lattice = instance(seed, most=6)
     best = min(map(lattice.cost, partitions(len(lattice))))
-    assert lattice.cost(optimal(lattice)) == pytest.approx(best)
+    assert lattice.cost(finish(optimal(lattice, Work()))) == pytest.approx(best)
 
 
 @cache
 def least(seed: int) -> float:
     """What the best partition of an instance costs; ten searches are held against each."""
     _, lattice = instance(seed)
-    return lattice.cost(optimal(lattice))
+    return lattice.cost(finish(optimal(lattice, Work())))
 
 
 @pytest.mark.parametrize("start", list(STARTS))
@@ -90,7 +95,7 @@ def test_searches_come_near_the_optimum(strategy: Strategy, start: Start) -> Non
     for seed in range(30):
         training, lattice = instance(seed)
         first = begin(start, training, lattice, seed)
-        found = search(lattice, strategy, Effort(), first.__next__, np.random.default_rng(seed), still)
+        found = finish(search(lattice, strategy, Effort(), first, np.random.default_rng(seed), Work()))
         ratios.append(found.cost / least(seed))
     assert min(ratios) >= 1 - 1e-9
     assert np.mean(ratios) <= 1.02
@@ -129,7 +134,7 @@ def test_a_move_leads_to_a_partition_and_every_partition_is_reached() -> None:
 def test_settling_never_costs_more(seed: int) -> None:
     training, lattice = instance(seed)
     start = STARTS["random"](training, lattice, np.random.default_rng(seed))
-    settled = improve_locally(lattice, start)
+    settled = finish(improve_locally(lattice, start, Work()))
     assert is_partition(settled, len(lattice))
     assert lattice.cost(settled) <= lattice.cost(start)
 
@@ -141,13 +146,13 @@ def test_one_training_tuple_has_no_neighbours() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["improvement", "annealing"])
-def test_a_search_stops_when_its_time_is_over(strategy: Strategy) -> None:
+def test_a_search_stops_when_its_steps_are_over(strategy: Strategy) -> None:
     training, lattice = instance(7)
-    ticks = iter(range(1_000))
     first = begin("one", training, lattice, 0)
-    effort = Effort(seconds=3.0, looks=1_000, plateau=1_000)
-    found = search(lattice, strategy, effort, first.__next__, np.random.default_rng(0), lambda: float(next(ticks)))
-    assert found.looks == 2
+    work = Work(most=20)
+    found = finish(search(lattice, strategy, Effort(looks=1_000, plateau=1_000), first, np.random.default_rng(0), work))
+    assert 0 < found.looks <= 16
+    assert work.steps < 20
     assert found.cost <= found.start_cost
 
 
@@ -156,15 +161,16 @@ def test_a_search_stops_after_so_many_looks(strategy: Strategy) -> None:
     training, lattice = instance(7)
     first = begin("one", training, lattice, 0)
     effort = Effort(looks=5, plateau=1_000)
-    assert search(lattice, strategy, effort, first.__next__, np.random.default_rng(0), still).looks == 5
+    found = finish(search(lattice, strategy, effort, first, np.random.default_rng(0), Work()))
+    assert found.looks == 5
 
 
 @pytest.mark.parametrize("strategy", ["improvement", "annealing", "optimal"])
 def test_the_same_seed_finds_the_same(strategy: Strategy) -> None:
     training, lattice = instance(11)
     runs = [
-        search(
-            lattice, strategy, Effort(), begin("route", training, lattice, 0).__next__, np.random.default_rng(4), still
+        finish(
+            search(lattice, strategy, Effort(), begin("route", training, lattice, 0), np.random.default_rng(4), Work())
         )
         for _ in range(2)
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.learn.tree import leaf
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.tails import share_tails
-from tests.policies.query_mesh.worlds import legality, sample, skewed, still
+from tests.policies.query_mesh.worlds import legality, sample, skewed
 
 OPERATORS = 5
 COSTS = np.ones(OPERATORS)
@@ -22,8 +23,8 @@ def found(leg: float, needs: dict[int, list[set[int]]] | None = None) -> tuple[M
     rows = sample(skewed(kind, OPERATORS, low=0.02), kind[:, None], 1)
     overheads = Overheads(level=0.0, bucket=0.0, leg=leg, rows=1_000, step=leg / 3)
     settings = Settings(overheads=overheads)
-    mesh, _ = optimize(rows, COSTS, legality(OPERATORS, needs), settings, np.random.default_rng(0), still)
-    shared = share_tails(mesh, rows, COSTS, legality(OPERATORS, needs), overheads)
+    mesh, _ = finish(optimize(rows, COSTS, legality(OPERATORS, needs), settings, np.random.default_rng(0), Work()))
+    shared = finish(share_tails(mesh, rows, COSTS, legality(OPERATORS, needs), overheads, Work()))
     more = shared.price_rows(rows, COSTS).mean() - mesh.price_rows(rows, COSTS).mean()
     return mesh, shared, float(more)
 
@@ -72,4 +73,4 @@ def test_one_route_is_left_alone() -> None:
         training=1,
         found_by="",
     )
-    assert share_tails(single, rows, COSTS, legality(OPERATORS), Overheads()) is single
+    assert finish(share_tails(single, rows, COSTS, legality(OPERATORS), Overheads(), Work())) is single

@@ -14,6 +14,7 @@ from eddy.policies.query_mesh.learn.best_attributes import (
     limit,
     signals,
 )
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.search.training import SMALLEST_TUPLE, condense
 from eddy.policies.shared.sample import Sample
 from tests.policies.query_mesh.worlds import Floats, noise, sample, skewed
@@ -29,14 +30,14 @@ def both(buckets: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> np.ndarray
 @pytest.mark.parametrize("attribute", [0, 7])
 def test_only_the_attribute_that_tells_something_is_kept(attribute: int) -> None:
     buckets = noise(ROWS, 10, seed=1)
-    found = condense(sample(skewed(buckets[:, attribute] // 8, 4), buckets, 2), 100)
+    found = finish(condense(sample(skewed(buckets[:, attribute] // 8, 4), buckets, 2), 100, Work()))
     assert found.informative == (attribute,)
     assert 3 <= len(found) <= 6
 
 
 def test_densities_count_the_rows_and_every_training_tuple_has_enough() -> None:
     buckets = noise(ROWS, 3, seed=2)
-    found = condense(sample(skewed(buckets[:, 0] % 3, 4), buckets, 3), 100)
+    found = finish(condense(sample(skewed(buckets[:, 0] % 3, 4), buckets, 3), 100, Work()))
     assert found.density.sum() == ROWS
     assert found.density.min() >= SMALLEST_TUPLE
     assert found.density.tolist() == np.bincount(found.cell).tolist()
@@ -44,7 +45,7 @@ def test_densities_count_the_rows_and_every_training_tuple_has_enough() -> None:
 
 def test_rows_with_equal_informative_buckets_share_a_training_tuple() -> None:
     buckets = noise(ROWS, 4, seed=3)
-    found = condense(sample(skewed(both(buckets), 4), buckets, 4), 100)
+    found = finish(condense(sample(skewed(both(buckets), 4), buckets, 4), 100, Work()))
     keys = [tuple(row) for row in buckets[:, list(found.informative)].tolist()]
     places: dict[tuple[int, ...], set[int]] = {}
     for key, cell in zip(keys, found.cell.tolist(), strict=True):
@@ -55,21 +56,21 @@ def test_rows_with_equal_informative_buckets_share_a_training_tuple() -> None:
 @pytest.mark.parametrize("most", [1, 2, 3, 5])
 def test_there_are_no_more_training_tuples_than_asked_for(most: int) -> None:
     buckets = noise(ROWS, 3, seed=4)
-    assert len(condense(sample(skewed(buckets[:, 0] % 6, 6), buckets, 5), most)) == most
+    assert len(finish(condense(sample(skewed(buckets[:, 0] % 6, 6), buckets, 5), most, Work()))) == most
 
 
 @pytest.mark.parametrize("attributes", [2, 20])
 def test_two_attributes_that_tell_something_only_together_are_found(attributes: int) -> None:
     buckets = noise(ROWS, attributes, seed=5)
     rows = sample(skewed(both(buckets), 4), buckets, 6)
-    assert best_single(buckets, signals(rows.outcomes, 10)) is None
-    assert {0, 1} <= set(condense(rows, 100).informative)
+    assert finish(best_single(buckets, signals(rows.outcomes, 10), Work())) is None
+    assert {0, 1} <= set(finish(condense(rows, 100, Work())).informative)
 
 
 def test_single_values_may_each_mean_something_else() -> None:
     buckets = noise(ROWS, 10, seed=6)
     rows = sample(skewed((buckets[:, 3] % 2) ^ (buckets[:, 8] % 2), 4), buckets, 7)
-    pair = best_pair(buckets, signals(rows.outcomes, 0))
+    pair = finish(best_pair(buckets, signals(rows.outcomes, 0), Work()))
     assert pair is not None
     assert {pair.one, pair.other} == {3, 8}
 
@@ -81,14 +82,14 @@ def test_classes_that_differ_only_in_what_filters_do_together_are_found() -> Non
     first, third = chance.random((2, ROWS)) < 0.5
     outcomes = np.stack((first, first ^ (kind == 1), third), axis=1).astype(np.float64)
     buckets = np.column_stack((noise(ROWS, 5, seed=8), kind)).astype(np.uint8)
-    assert condense(Sample(buckets=buckets, outcomes=outcomes), 100).informative == (5,)
+    assert finish(condense(Sample(buckets=buckets, outcomes=outcomes), 100, Work())).informative == (5,)
 
 
 def test_probes_that_return_more_in_one_class_are_told_apart() -> None:
     chance = np.random.default_rng(9)
     buckets = noise(ROWS, 6, seed=10)
     outcomes = chance.poisson(np.where(buckets[:, [2]] < 6, [[4.0, 0.5]], [[0.5, 4.0]])).astype(np.float64)
-    assert condense(Sample(buckets=buckets, outcomes=outcomes), 100).informative == (2,)
+    assert finish(condense(Sample(buckets=buckets, outcomes=outcomes), 100, Work())).informative == (2,)
 
 
 RATES = [[0.5] * 4, [0.2, 0.5, 0.7, 0.9], [0.01, 0.02, 0.5, 0.99], [0.0, 1.0, 0.5]]
@@ -99,7 +100,7 @@ def test_uniform_rows_are_one_training_tuple(rates: list[float]) -> None:
     more = 0
     for seed in range(40):
         rows = sample(np.tile(rates, (ROWS, 1)), noise(ROWS, 10, seed=100 + seed), seed)
-        more += len(condense(rows, 100)) > 1
+        more += len(finish(condense(rows, 100, Work()))) > 1
     assert more <= 4
 
 

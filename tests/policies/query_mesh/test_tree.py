@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.learn.tree import LEAF, Labelled, Tree, induce, leaf
 from tests.policies.query_mesh.worlds import noise
 
@@ -25,7 +26,7 @@ def labelled(buckets: np.ndarray[Any, np.dtype[np.uint8]], label: Label, lost: f
 
 
 def learned(buckets: np.ndarray[Any, np.dtype[np.uint8]], label: Label, level: float = FREE) -> Tree:
-    return induce(labelled(buckets, label), tuple(range(buckets.shape[1])), level)
+    return finish(induce(labelled(buckets, label), tuple(range(buckets.shape[1])), level, Work()))
 
 
 def agreement(tree: Tree, buckets: np.ndarray[Any, np.dtype[np.uint8]], label: Label) -> float:
@@ -72,7 +73,7 @@ def test_where_attributes_run_out_the_cheapest_route_for_all_decides() -> None:
     label = (np.arange(ROWS) % 10 < 3).astype(np.int64)
     assert learned(buckets, label).routes(np.zeros((1, 0), np.uint8)).tolist() == [0]
     seconds = np.where(label[:, None] == 1, [[9.0, 1.0]], [[1.0, 2.0]])
-    tree = induce(Labelled(buckets=buckets, label=label, seconds=seconds), (0,), FREE)
+    tree = finish(induce(Labelled(buckets=buckets, label=label, seconds=seconds), (0,), FREE, Work()))
     assert tree.routes(np.zeros((1, 0), np.uint8)).tolist() == [1]
 
 
@@ -87,7 +88,7 @@ def test_labels_by_chance_make_no_tree() -> None:
     chance = np.random.default_rng(6)
     buckets, label = noise(ROWS, 5, seed=7), chance.integers(0, 2, ROWS)
     seconds = 1 + chance.random((ROWS, 2))
-    tree = induce(Labelled(buckets=buckets, label=label, seconds=seconds), tuple(range(5)), 0.1)
+    tree = finish(induce(Labelled(buckets=buckets, label=label, seconds=seconds), tuple(range(5)), 0.1, Work()))
     assert tree.depth == 0
 
 

@@ -70,8 +70,3 @@ def noise(rows: int, attributes: int, seed: int, buckets: int = 24) -> np.ndarra
 def skewed(kind: np.ndarray[Any, np.dtype[Any]], operators: int, low: float = 0.1, high: float = 0.9) -> Floats:
     """Each kind of row has one operator that drops most of it."""
     return np.where(kind[:, None] % operators == np.arange(operators), low, high)
-
-
-def still() -> float:
-    """A clock that stands still."""
-    return 0.0
