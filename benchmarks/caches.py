@@ -41,6 +41,9 @@ CONTENDERS: Mapping[str, tuple[PolicyChoice, int | None]] = {
 BATCH_ROWS = 7_000
 """Rows of a micro-batch, of all streams together."""
 
+SCANNED_ROWS = 700
+"""The same where each row is held against all of a window."""
+
 BATCHES = 60
 IN_WINDOW = 10
 """Micro-batches that a window holds: so many more come before the clock starts."""
@@ -68,6 +71,12 @@ def hundred(batches: int = BATCHES) -> Iterator[Line]:
     yield from _compare("a hundred S for a key, 1 % meet an R", more, 12.0, batches)
 
 
+def scans(batches: int = BATCHES) -> Iterator[Line]:
+    """Five S for a key, whose R no index finds: what joins is known once it has been asked."""
+    more = {"multiplicity": 5, "rates": "1 1 5", "scan": True}
+    yield from _compare("five S for a key, no index for R", more, 9.0, batches, size=SCANNED_ROWS)
+
+
 def updates(batches: int = BATCHES) -> Iterator[Line]:
     """As many rows of R and S as of T, and four times as many."""
     for rates in ("1 1 2", "2 2 1"):
@@ -81,12 +90,14 @@ def strangers(batches: int = BATCHES) -> Iterator[Line]:
     yield from _compare("keys that hardly come again", more, 0.98, batches)
 
 
-def _compare(name: str, parameters: Mapping[str, Any], goal: float, batches: int) -> Iterator[Line]:
+def _compare(
+    name: str, parameters: Mapping[str, Any], goal: float, batches: int, *, size: int = BATCH_ROWS
+) -> Iterator[Line]:
     """Compare all contenders; the goal is in times of theirs, so theirs is to be below its inverse."""
     count = batches + IN_WINDOW + WARM
-    made = chain(rows=count * BATCH_ROWS, window=IN_WINDOW * BATCH_ROWS, seed=SEED, **parameters)
+    made = chain(rows=count * size, window=IN_WINDOW * size, seed=SEED, **parameters)
     parts = cut(made, count)
-    yield f"{name}; " + setting(rows=count * BATCH_ROWS, batch=BATCH_ROWS, seed=SEED)
+    yield f"{name}; " + setting(rows=count * size, batch=size, seed=SEED)
     contenders = {label: contender(made.query, parts[0], *told) for label, told in CONTENDERS.items()}
     for batch in parts[:IN_WINDOW]:
         for run in contenders.values():
@@ -118,4 +129,4 @@ def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | No
     return run
 
 
-BENCHMARKS = (pairs, five, twenty, hundred, updates, strangers)
+BENCHMARKS = (pairs, five, twenty, hundred, scans, updates, strangers)

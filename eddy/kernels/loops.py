@@ -307,7 +307,7 @@ _PROPOSED = types.Tuple((COLUMN, COLUMN, TABLE, types.int64, types.int64))
 
 # As in `screen` there is no jump: each combination is written down, and the next one over it unless it has passed.
 @compile_for(_PROPOSED(LINES, LINES, LINES, LINES, types.Tuple((INTEGERS, INTEGERS)), types.UniTuple(types.int64, 2)))
-def propose(  # noqa: C901  one pass
+def propose(  # noqa: C901, PLR0912  one pass
     starts: Any, counts: Any, parts: Any, inputs: Any, by_tuple: Any, numbers: Any
 ) -> Any:
     """Spell out the combinations of tuples from a first one on, and keep those that pass."""
@@ -318,9 +318,11 @@ def propose(  # noqa: C901  one pass
         for part in range(len(parts)):
             begin, count = parts[part, PART_BEGIN], counts[probe, part]
             newests, deadlines = parts[part, NEWEST], parts[part, DEADLINE]
-            first = starts[probe, part] - begin
+            first, ahead = starts[probe, part] - begin, starts[min(probe + AHEAD, stop - 1), part] - begin
             if count and (first < 0 or first + count > parts[part, PART_COUNT]):
                 return at, places, ids, stop, OUTSIDE
+            for column in range(NEWEST, parts.shape[1]):
+                prefetch(parts[part, column], 8 * ahead)
             for place in range(first, first + count):
                 passes = 1
                 if newests:
