@@ -15,7 +15,6 @@ import numpy as np
 from benchmarks import indexes
 from benchmarks.measure import SEED, Line
 from benchmarks.workloads import COMPLETE, Workload, batches
-from eddy.operators.index.catalog import Catalog
 from eddy.tuples.request import Request
 from eddy.wiring import IndexChoice
 
@@ -35,7 +34,7 @@ CHOSEN = {"kind": "chosen", "chains": False, "period": 1_000, "trigger": 1_000}
 def calls(rows: int = ROWS, turns: int = TURNS, workload: Workload = COMPLETE) -> Iterator[Line]:
     """Nanoseconds of a look into a part: what each of many tuples takes, and what one takes however few there are."""
     engine = run(workload, rows, {"kind": "patterns", "chains": False})
-    catalog: Catalog = engine._stores[INPUT].catalog
+    catalog = engine._stores[INPUT].catalog
     codes = np.random.default_rng(SEED).integers(0, 1 << 40, PROBES)
     few, many = (median(partial(catalog.find, Request({0: codes[:probes]})), turns) for probes in (1, PROBES))
     parts = len(catalog.parts)
