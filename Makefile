@@ -19,7 +19,7 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
 
 .DEFAULT_GOAL := help
-.PHONY: help check test demo dist kafka bench notebooks peers soak lint format cover venv java clean
+.PHONY: help check test versions oldest demo dist kafka bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -58,6 +58,30 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 	@rm -rf $(@D) && $(PY) -m venv $(@D)
 	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install '$(WHAT)' >$(@D)/install.log 2>&1 </dev/null || { \
 	    tail -n 40 $(@D)/install.log >&2; echo 'installing failed; the end of $(@D)/install.log is above' >&2; exit 1; }
+	@touch $@
+
+# The oldest Spark that joins run on, the oldest on which everything does, and what lies between that and ours.
+SPARKS  := 4.0 4.1 4.2
+# How columns arrive, rows go, and states are kept: what a version of Spark may change.
+OLDEST  := tests/eddy/spark/test_versions.py tests/eddy/spark/test_parcels.py tests/eddy/spark/test_types.py \
+           tests/eddy/spark/test_restart.py
+OF_SPARK = tests/eddy/spark tests/eddy/sql/test_spark.py tests/jobs -m 'spark and not long'
+# $(call on,version,what to run)
+on = PYSPARK_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python \
+     $(VENV)/spark/$(1)/bin/python -m pytest --timeout=300 $(2) $(ARGS)
+
+oldest: java $(VENV)/spark/4.0/.done ## Run some tests of Spark on the oldest one
+	@$(call step,tests on Spark 4.0,$(call on,4.0,$(OLDEST)))
+
+versions: java $(SPARKS:%=$(VENV)/spark/%/.done) ## Run the tests of Spark on the older ones
+	@$(foreach spark,$(SPARKS),$(call step,tests on Spark $(spark),$(call on,$(spark),$(OF_SPARK))) &&) true
+
+$(VENV)/spark/%/.done: setup.cfg pyproject.toml | $(VENV)/.made
+	@echo "installing Spark $* into $(@D) (once; a minute or two)"
+	@rm -rf $(@D) && $(PY) -m venv $(@D)
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install --editable '.[test,fast]' 'pyspark[connect]==$*.*' \
+	    >$(VENV)/spark-$*.log 2>&1 </dev/null || { tail -n 40 $(VENV)/spark-$*.log >&2; \
+	    echo 'installing failed; the end of $(VENV)/spark-$*.log is above' >&2; exit 1; }
 	@touch $@
 
 # This template gives pictures the text of their cell's "alt". The kernel would warn that it can be listened to; it is
@@ -117,7 +141,7 @@ define install
 endef
 
 $(VENV)/.run: $(VENV)/.made setup.cfg pyproject.toml
-	$(call install,.,what the jobs need)
+	$(call install,.[spark],what the jobs need)
 
 $(VENV)/.dev: $(VENV)/.made setup.cfg pyproject.toml
 	$(call install,.[dev],what the jobs and the tests need)

@@ -13,6 +13,8 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
 
@@ -62,6 +64,20 @@ class EngineError(EddyError):
 
 class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
+
+
+def need_package(name: str, extra: str, what: str) -> ModuleSpec:
+    """Find a package that only some of our users need, and that an extra of ours installs.
+
+    >>> need_package("elephants", "zoo", "feeding")
+    Traceback (most recent call last):
+        ...
+    eddy.errors.QueryError: feeding: expected the package "elephants", got none; pip install "eddy-spark[zoo]"
+    """
+    spec = find_spec(name)
+    if spec is None:
+        raise QueryError(f'{what}: expected the package "{name}", got none; pip install "eddy-spark[{extra}]"')
+    return spec
 
 
 def warn(text: str) -> None:

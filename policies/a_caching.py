@@ -149,9 +149,10 @@ class ACaching(Policy):
         without = _draw(task, len(rows), 0 if few else self._count_without(stream.origin, len(rows)))
         share = TRIAL_PART if stream.is_sampling and len(rows) * TRIAL_PART >= FEWEST_WITHOUT else 1.0
         trying = ~without & _draw(task, len(rows), int(len(rows) * share))
-        parts = {leg.route: without, used: np.zeros(len(rows), np.bool_), tried: np.zeros(len(rows), np.bool_)}
-        parts[used] = parts[used] | ~(without | trying)
-        parts[tried] = parts[tried] | trying
+        # Where nothing else is in use, the rows that do not try go the same way as those without.
+        parts = {route: np.zeros(len(rows), np.bool_) for route in (leg.route, used, tried)}
+        for route, mask in ((leg.route, without), (used, ~(without | trying)), (tried, trying)):
+            parts[route] |= mask
         return [replace(leg, route=route, rows=rows[mask]) for route, mask in parts.items() if mask.any()]
 
     def _count_without(self, origin: str, rows: int) -> int:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator, Iterator
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +49,9 @@ os.environ["SPARK_SUBMIT_OPTS"] = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -X
 CODEGEN = "spark.sql.codegen.wholeStage"
 """Whether Spark compiles whole stages: as for users in `tests/eddy/sql`, and where a process has its own session."""
 
-FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+# Spark 4.1 moved its classes of checkpoints.
+FOLDER = "" if version("pyspark").startswith("4.0.") else ".checkpointing"
+FILES = f"org.apache.spark.sql.execution.streaming{FOLDER}.FileSystemBasedCheckpointFileManager"
 
 FEW_ROWS = {
     # Else Hadoop starts a process, such as chmod or readlink, several times for each file of a checkpoint.

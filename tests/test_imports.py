@@ -46,3 +46,22 @@ def test_a_command_imports_no_other_command() -> None:
 
 def test_what_a_command_needs_is_light_until_it_runs() -> None:
     assert find_imported("from eddy.jobs import cli\ncli.command('validate')").isdisjoint(HEAVY)
+
+
+WITHOUT_SPARK = "import sys; sys.modules['pyspark'] = None; from eddy.jobs import cli; import eddy"
+
+
+@pytest.mark.parametrize("code", ["cli.main(['demo'])", "eddy.attach(None, {})"])
+def test_where_there_is_no_spark_the_error_names_the_extra(code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{WITHOUT_SPARK}; {code}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert 'expected the package "pyspark", got none; pip install "eddy-spark[spark]"' in done.stderr
+
+
+def test_joins_filters_and_checks_need_no_spark() -> None:
+    find_imported(
+        f"{WITHOUT_SPARK}; import pandas\n"
+        "assert len(eddy.where(pandas.DataFrame({'size': range(10)}), 'size > 5')) == 4\n"
+        "assert cli.main(['validate', 'conf/three_way.toml']) == 0"
+    )

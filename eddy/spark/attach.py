@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from eddy.errors import need_package
 from eddy.query import Query
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def attach(  # noqa: PLR0913  what a user may say
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
     """
+    need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)

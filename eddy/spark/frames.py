@@ -14,12 +14,13 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, quote, read_message
 from eddy.query import Query
 from eddy.query.state_need import find_state_need
+from eddy.spark.versions import find_arrow_schema
 from eddy.sql import Column
 from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrow import one_batch
@@ -81,12 +82,6 @@ def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:
     return (frame.toDF(*(new.get(name, name) for name in frame.columns)) if new else frame), new
 
 
-def arrow_options(spark: SparkSession) -> dict[str, Any]:
-    """Read the settings of how Spark writes its types in Arrow."""
-    large = spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    return {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": large}
-
-
 def _check_stream(name: str, frame: object, need: str) -> DataFrame:
     """Check the frame of a stream; a query that needs no state may be over a batch frame."""
     if not isinstance(frame, DataFrame):
@@ -104,11 +99,10 @@ def read_schema(spark: SparkSession, needed: Needed, name: str, fields: list[Str
 
     Columns of a type that has no way there must not be needed.
     """
-    options = arrow_options(spark)
     found = []
     for field in fields:
         try:
-            found += list(to_arrow_schema(StructType([field]), **options))
+            found += list(find_arrow_schema(StructType([field]), spark))
         except PySparkException as error:
             if needed is None or (name, fold_case(field.name)) in needed:
                 raise QueryError(
@@ -141,7 +135,7 @@ def read_table(spark: SparkSession, name: str, given: object) -> pa.RecordBatch:
             f"{table.nbytes >> 20} MB; select only the columns and rows that are looked up, or make it a stream"
         )
     try:
-        spelled = to_arrow_schema(from_arrow_schema(table.schema, True), **arrow_options(spark))
+        spelled = find_arrow_schema(from_arrow_schema(table.schema, True), spark)
         return one_batch(name, table.cast(spelled))
     except (PySparkException, pa.ArrowException) as error:
         raise QueryError(

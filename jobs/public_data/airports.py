@@ -17,7 +17,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import check_choice, check_whole
-from eddy.jobs.public_data.files import folder, read
+from eddy.jobs.public_data.files import find_folder, read
 
 PACKAGE = "airportsdata"
 FILE = "airports.csv"
@@ -115,7 +115,7 @@ def load() -> pa.Table:
     >>> load().num_rows > 20_000
     True
     """
-    return read(folder(PACKAGE, "airports") / FILE, COLUMNS)
+    return read(find_folder(PACKAGE, "airports") / FILE, COLUMNS)
 
 
 def airports(*, query: str = "night", rows: int | None = None, seed: int = 0) -> Workload:

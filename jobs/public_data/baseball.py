@@ -17,7 +17,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import check_choice, check_whole
-from eddy.jobs.public_data.files import folder, read
+from eddy.jobs.public_data.files import find_folder, read
 
 PACKAGE = "lahman"
 ARCHIVE = Path("data") / "_source.zip"
@@ -148,7 +148,7 @@ def load() -> Mapping[str, pa.Table]:
     >>> load()["seasons"].num_rows
     108789
     """
-    with zipfile.ZipFile(folder(PACKAGE, "baseball") / ARCHIVE) as packed:
+    with zipfile.ZipFile(find_folder(PACKAGE, "baseball") / ARCHIVE) as packed:
         names = {Path(name).stem: name for name in packed.namelist() if "/core/" in name}
         found = {}
         for file, types in FILES.items():

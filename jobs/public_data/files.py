@@ -6,24 +6,18 @@ A package is not imported: what one does then is its own affair.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 from pyarrow import csv
 
-from eddy.errors import QueryError
+from eddy.errors import need_package
 
 
-def folder(package: str, extra: str) -> Path:
-    """Find the folder of a package, which an extra of ours installs."""
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise QueryError(
-            f'the data are in the package "{package}", which is not installed; pip install "eddy-spark[{extra}]"'
-        )
-    return Path(spec.submodule_search_locations[0])
+def find_folder(package: str, extra: str) -> Path:
+    """Find the folder of a package with data, which an extra of ours installs; the package is not imported."""
+    return Path(*(need_package(package, extra, "data").submodule_search_locations or ()))
 
 
 def read(file: str | Path | IO[bytes], types: Mapping[str, pa.DataType]) -> pa.Table:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import EddyError, QueryError
+from eddy.errors import EddyError, QueryError, need_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +28,7 @@ def own_session(cores: int, **more: str) -> Iterator[SparkSession]:
 
     An error in Spark is raised as one of ours.
     """
+    need_package("pyspark", "spark", "a session of Spark")
     from eddy.jobs.run import error_text  # noqa: PLC0415  which imports Spark, and other commands do without
 
     with tempfile.TemporaryDirectory(prefix="eddy-") as place:

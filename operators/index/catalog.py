@@ -221,6 +221,7 @@ class Catalog:
 
         They may be older or newer than the tuple's bounds, or have come later: what is left out is what is easy to.
         """
+        self._serving.be_plain(request.pattern)
         self._follow()
         bounds = bounds if self.settings.time_order else None
         reach = self._parts.reach(before, bounds)

@@ -50,6 +50,11 @@ class Servers(NamedTuple):
     known: dict[Asked, Server]
 
 
+PLAIN_FOR = 8
+"""Micro-batches for which a pattern goes without chains once it was searched otherwise: caches that are in use search
+it in most of them, and an index for either costs time and room."""
+
+
 class Serving:
     """Finds who serves whom, by price.
 
@@ -66,6 +71,8 @@ class Serving:
         self.experience = Experience()
         self._asked: set[Asked] = set()
         self._may_link = may_link
+        # Patterns that somebody searches who cannot go along chains, and for how many micro-batches they have none.
+        self._plain: dict[int, int] = {}
         self._rows = 0
         self._kind = kind
         self._parts = parts
@@ -106,11 +113,19 @@ class Serving:
         """Tell whether chains of so many rows stay."""
         if not rows and key_map in self.linked:
             self.linked.remove(key_map)
-        return rows > 0 and not self.admission.leaves_out(key_map)
+        return rows > 0 and key_map in self.linked and not self.admission.leaves_out(key_map)
+
+    def be_plain(self, pattern: int) -> None:
+        """Serve a pattern without chains: who searches it now asks for ranges of rows, and one index is enough."""
+        if self._may_link and pattern:
+            self._plain[pattern] = PLAIN_FOR
+            key_map = linked_map(pattern)
+            if key_map in self.linked:
+                self.linked.remove(key_map)
 
     def find_linked(self, pattern: int) -> KeyMap | None:
         """Find the chains that answer a search by some keys; None if there are none, or no room for them."""
-        if not self._may_link or not pattern or self.chosen is not None:
+        if not self._may_link or not pattern or self.chosen is not None or pattern in self._plain:
             return None
         key_map = linked_map(pattern)
         if self.admission.leaves_out(key_map):
@@ -125,6 +140,7 @@ class Serving:
         There are so many `rows`; whoever must know their parts tells them to `follow`.
         """
         self.experience.note(served)
+        self._plain = {pattern: left - 1 for pattern, left in self._plain.items() if left > 1}
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return

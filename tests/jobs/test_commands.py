@@ -286,7 +286,7 @@ def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_doctor_knows_what_setup_asks_for() -> None:
     parser = configparser.RawConfigParser()
     parser.read(ROOT / "setup.cfg", encoding="utf-8")
-    asked = parser["options"]["install_requires"].split("\n")
+    asked = [*parser["options"]["install_requires"].split("\n"), *parser["options.extras_require"]["spark"].split("\n")]
     assert sorted(f"{name} >={low},<{high}" for name, low, high in doctor.REQUIRED) == sorted(filter(None, asked))
 
 

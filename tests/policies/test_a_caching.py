@@ -263,6 +263,17 @@ def test_calls_are_saved() -> None:
     assert told["hits"].sum() > 0.5 * told["look_ups"].sum()
 
 
+@pytest.mark.parametrize("without", [0.02, 0.5])
+def test_each_row_goes_one_way_while_a_cache_is_tried_on_a_part_of_them(without: float) -> None:
+    """Some go without caches, some try one, and the others go as they did."""
+    query, data = make()
+    more = {"interval": 100, "without": without, "costs": "unit"}
+    found = eddy.run_local(query, data, policy={**BY_CALLS, **more}, batch_rows=1_000, clock=steady_clock())
+    assert found.results.num_rows == run("fixed").results.num_rows
+    states = {decision.reason for c in found.report.counters for decision in c.insight.decisions}
+    assert any("tried" in reason for reason in states)
+
+
 def test_a_policy_tells_which_caches_it_uses() -> None:
     decided = run(BY_CALLS).report.counters[-1].insight.decisions
     assert any("cached_r_s used" in decision.reason for decision in decided)

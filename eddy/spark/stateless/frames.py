@@ -20,7 +20,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
-from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
@@ -39,6 +38,7 @@ from eddy.spark.progress import metric_name, wait_for_report
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
 from eddy.spark.stateless.options import WhereOptions
+from eddy.spark.versions import find_arrow_udf
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.sql import backtick
 from eddy.sql.values.name_case import fold_case
@@ -190,9 +190,7 @@ def _ask(plan: WherePlan) -> Column:
     fields = [StructField("passes", BooleanType()), StructField("report", StringType())]
     fields += [StructField(name, StringType()) for name in task.ASIDE if aside]
     fields += [StructField("found", ArrayType(plan.found))] if plan.is_joined else []
-    # Its stub knows only the spelling that names the kind of function, which Spark itself warns of.
-    make: Any = arrow_udf
-    asked: Column = make(judge, StructType(fields))(
+    asked: Column = find_arrow_udf()(judge, StructType(fields))(
         *(column(plan.spelled.get(name, name)) for name in plan.schema.names)
     )
     return asked

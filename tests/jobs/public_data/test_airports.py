@@ -9,7 +9,7 @@ import pytest
 import eddy
 from eddy.errors import QueryError
 from eddy.jobs.public_data import airports as module
-from eddy.jobs.public_data.files import folder
+from eddy.jobs.public_data.files import find_folder
 from eddy.jobs.workloads.registry import airports
 
 DARK = """
@@ -73,5 +73,7 @@ def test_a_wrong_parameter_or_a_missing_package_is_one_clear_error() -> None:
         airports(query="nigth")
     with pytest.raises(QueryError, match="workload airports: rows: expected a whole number of 1 or more, got 0"):
         airports(rows=0)
-    with pytest.raises(QueryError, match=r'the data are in the package "nowhere".*eddy-spark\[airports\]'):
-        folder("nowhere", "airports")
+    with pytest.raises(
+        QueryError, match=r'data: expected the package "nowhere", got none; pip install "eddy-spark\[airports\]"'
+    ):
+        find_folder("nowhere", "airports")
