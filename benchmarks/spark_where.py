@@ -48,9 +48,10 @@ def costly(rows: int = ROWS["costly"], repeats: int = REPEATS) -> Iterator[Line]
     judges = [(str(f.columns[0]), f.function) for f in filters if f.columns and f.function]
     static = spark_filters.in_order(judges, spark_filters.best_static(values))
     knows = spark_filters.in_order_of_class(judges, spark_filters.best_per_class(values))
+    ours = lambda frame: eddy.where(frame, *filters, policy="content").select("id")  # noqa: E731
     contenders: Frames = {
-        OURS: lambda frame: eddy.where(frame, *filters, policy="content").select("id"),
-        CONTROL: lambda frame: eddy.where(frame, *filters, policy="content").select("id"),
+        OURS: ours,
+        CONTROL: ours,
         AUTO: lambda frame: eddy.where(frame, *filters).select("id"),
         CHAINED: lambda frame: spark_filters.chained(frame, judges, deterministic=True),
         spark_filters.STATIC: lambda frame: frame.mapInPandas(static, "id bigint"),

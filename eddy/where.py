@@ -21,8 +21,8 @@ import pyarrow as pa
 from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
-from eddy.engine.snapshot_file import resume, write_file
-from eddy.errors import QueryError, read_message, write_repr
+from eddy.engine.snapshot_file import check_path, resume, write_file
+from eddy.errors import QueryError, read_message
 from eddy.local import BATCH_ROWS, make_table
 from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
@@ -64,6 +64,7 @@ def where(  # noqa: PLR0913  what a user may say
     name: str = "where",
     seed: int = 0,
     remember: str | os.PathLike[str] | None = None,
+    report: bool = True,
 ) -> Frame:
     """Give the rows of a frame for which every predicate is true.
 
@@ -75,10 +76,8 @@ def where(  # noqa: PLR0913  what a user may say
 
     With Spark this is one step without a shuffle and without state; it evaluates texts and Columns before all
     functions. `tables` are lookup tables by name, `joins="user = users.id"` joins their rows, which adds columns such
-    as `users_id`; `semi` and `anti` let rows pass for which a table has a match, or none.
-
-    `name` is what the step is called in reports, `eddy.report_of(query, name)`. `remember` is a file, on a
-    cluster one that all see, in which what was learned stays; no answer depends on it.
+    as `users_id`; `semi` and `anti` let rows pass for which a table has a match, or none. `name` is what the step is
+    called in reports, without `report` there is none; `remember` is a file, for all machines, of what was learned.
 
     >>> import pandas as pd
     >>> trips = pd.DataFrame({"city": ["Wien", "Graz", "Linz"], "km": [12, 190, 180]})
@@ -88,15 +87,15 @@ def where(  # noqa: PLR0913  what a user may say
        city   km
     1  Graz  190
     """
-    given, conditions = check_lookups(tables, {"joins": joins, SEMI: semi, ANTI: anti})
-    kept = _check_path(remember)
-    options = WhereOptions(policy=policy, name=name, seed=seed, remember=kept, tables=given, conditions=conditions)
+    given = check_lookups(tables, {"joins": joins, SEMI: semi, ANTI: anti})
+    kept = check_path(remember, "where")
+    options = WhereOptions(policy=policy, name=name, seed=seed, remember=kept, report=report, given=given)
     found: Frame = _filter_frame(frame, predicates, options)
     return found
 
 
 def _filter_frame(frame: Any, predicates: Sequence[Any], options: WhereOptions) -> Any:
-    if not predicates and not options.conditions:
+    if not predicates and not options.given.conditions:
         raise QueryError('where: expected one predicate or more, such as "size > 100" or a function, got none')
     if any(base.__module__.startswith(SPARK) and base.__name__ == "DataFrame" for base in type(frame).__mro__):
         from eddy.spark.stateless import frames  # noqa: PLC0415  so that there need be no Spark
@@ -133,22 +132,11 @@ def rejected(frame: Frame) -> Frame:
         )
     if note.read_rejected is None:
         raise QueryError(
-            "rejected: nobody keeps the rows of this frame that are put aside: attach only counts them, and eddy.where "
-            'keeps them where a predicate has on_error="reject", with @eddy.predicate or as a Filter'
+            "rejected: nobody keeps the rows of this frame that are put aside: eddy.where, and attach of one stream "
+            'without state, keep them where a predicate has on_error="reject", with @eddy.predicate or as a Filter'
         )
     found: Frame = note.read_rejected()
     return found
-
-
-def _check_path(path: object) -> str | None:
-    """Check where to remember what was learned; workers may be in another folder than this process."""
-    if path is None:
-        return None
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    # An address such as "hdfs://a/b" would be taken for a folder of this machine.
-    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
-        raise QueryError(f"where: remember: expected the path of a file, got {write_repr(path)}")
-    return os.path.abspath(text)
 
 
 class Columns(Protocol):
@@ -240,9 +228,9 @@ def _filter_arrow(frame: Any, predicates: Sequence[Any], options: WhereOptions) 
         return found
 
     answer = _take_rows(frame, judged.places)
-    joined = name_joined({name: _list_names(options.tables[name]) for name in judged.met}, frame.schema.names)
+    joined = name_joined({name: _list_names(options.given.tables[name]) for name in judged.met}, frame.schema.names)
     for table, places in judged.met.items():
-        met = _take_rows(make_table(table, options.tables[table]), places)
+        met = _take_rows(make_table(table, options.given.tables[table]), places)
         for name, column in zip(joined[table], met.columns, strict=True):
             answer = answer.append_column(name, column if isinstance(frame, pa.Table) else column.combine_chunks())
     note_frame(answer, judged.note(read_rejected))
@@ -258,9 +246,9 @@ def _filter_pandas(frame: pd.DataFrame, predicates: Sequence[Any], options: Wher
         return found.assign(**name_reasons(judged.aside, names))
 
     parts = [frame.iloc[judged.places]]
-    joined = name_joined({name: _list_names(options.tables[name]) for name in judged.met}, names)
+    joined = name_joined({name: _list_names(options.given.tables[name]) for name in judged.met}, names)
     for name, places in judged.met.items():
-        table = options.tables[name]
+        table = options.given.tables[name]
         met = table.iloc[places] if is_frame(table) else _take_rows(table, places).to_pandas()
         parts.append(met.set_axis(joined[name], axis=1).set_axis(parts[0].index))
     answer = parts[0] if len(parts) == 1 else put_beside(parts)
@@ -272,19 +260,20 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
     """Ask the engine about all rows."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
 
-    check_apart(options.tables, names)
-    known = {name: _check_table(name, table) for name, table in options.tables.items()}
-    lookups = Lookups(tables=known, conditions=options.conditions)
+    check_apart(options.given.tables, names)
+    known = {name: _check_table(name, table) for name, table in options.given.tables.items()}
+    lookups = Lookups(tables=known, conditions=options.given.conditions)
     asked = read_predicates(predicates, names, case_sensitive=False, lookups=lookups)
     own = check_distinct(asked, names)
     views = {asked.stream: _view(frame, own, asked.find_needed(own))}
-    views |= {name: _view(options.tables[name], own, asked.find_needed(own, name)) for name, own in known.items()}
+    views |= {name: _view(options.given.tables[name], own, asked.find_needed(own, name)) for name, own in known.items()}
     # Of joined tables the engine gives the places of the rows: who holds them needs no copies.
     places = {name: find_free("place", known[name]) for name in asked.joined}
     for name, place in places.items():
-        views[name] = PlacedColumns(views[name], len(options.tables[name]), place)
+        views[name] = PlacedColumns(views[name], len(options.given.tables[name]), place)
     select = [f"{name}.{place} AS {name}" for name, place in places.items()]
-    query = make_query(asked, own, options.name, select)
+    # Where nothing is read of the frame, one column has to say how many rows there are: one that fits into Arrow.
+    query = make_query(asked, views[asked.stream].schema.names or own, options.name, select)
     schemas = {name: view.schema for name, view in views.items()}
     read = wiring.list_read_columns(query, schemas, options.policy, time.perf_counter)
     rows, *tables = (view.read(read[name].names) for name, view in views.items())
@@ -326,7 +315,7 @@ def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, option
         np.concatenate(places),
         {name: found[name].to_numpy() for name in query.inputs[1:]},
         [*aside.values()],
-        lambda read: FrameNote(text, lambda: Report(counters), read if rejects else None),
+        lambda read: FrameNote(options.name, text, lambda: Report(counters), read if rejects else None),
     )
 
 

@@ -220,8 +220,8 @@ BUGS = (
     Bug(
         name="what a column was handed is written to",
         file="operators/columns.py",
-        old="if first and self._is_adopted:",
-        new="if first and False:",
+        old="if needed > len(self._buffer) or self._is_adopted:",
+        new="if needed > len(self._buffer):",
         tests=("tests/operators/test_columns.py",),
     ),
     Bug(
@@ -1795,6 +1795,20 @@ BUGS = (
         old="        if self.store.parts or self.is_whole:\n",
         new="        if self.store.parts:\n",
         tests=(CACHES,),
+    ),
+    Bug(
+        name="rows that do not try a cache are in no leg",
+        file="policies/a_caching.py",
+        old="            parts[route] |= mask\n",
+        new="            parts[route] = mask\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "one_way"),
+    ),
+    Bug(
+        name="what keeps a cache up counts for each stream that asks it",
+        file="policies/caching/select.py",
+        old="- sum(costs.values())\n",
+        new="- sum(offer.cost for offer in chosen)\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "selection"),
     ),
     Bug(
         name="an option that joins inputs is done, and not the probes that it stands in for",

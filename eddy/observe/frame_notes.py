@@ -15,11 +15,12 @@ from eddy.observe.report import Report
 
 @dataclass(frozen=True)
 class FrameNote:
-    """The text that explains a frame, its report, and the rows that were put aside.
+    """What a step is called, the text that explains it, its report, and the rows that were put aside.
 
     There is a report once the rows were asked for, and rows aside only if a predicate puts some there.
     """
 
+    name: str
     text: str
     read_report: Callable[[], Report]
     read_rejected: Callable[[], Any] | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from eddy import sql
 from eddy.errors import QueryError, write_repr
@@ -63,7 +63,14 @@ def name_stream(text: str, stream: str, where: str) -> str:
     return read.qualify(lambda column: column if column.stream else Column(stream, column.name)).name_streams()
 
 
-def check_lookups(tables: object, conditions: Mapping[str, Any]) -> tuple[Mapping[str, Any], dict[str, Sequence[str]]]:
+class GivenTables(NamedTuple):
+    """Tables as a user gave them, and the conditions of each kind that look into them."""
+
+    tables: Mapping[str, Any]
+    conditions: Mapping[str, Sequence[str]]
+
+
+def check_lookups(tables: object, conditions: Mapping[str, Any]) -> GivenTables:
     """Check tables and conditions as a user gave them."""
     if tables is not None and not isinstance(tables, Mapping):
         raise QueryError(f'where: tables: expected a dict such as {{"users": users}}, got {write_repr(tables)}')
@@ -73,7 +80,7 @@ def check_lookups(tables: object, conditions: Mapping[str, Any]) -> tuple[Mappin
     found: dict[str, Sequence[str]] = {kind: texts(one, f"where: {kind}") for kind, one in conditions.items() if one}
     if found and not named:
         raise QueryError(f'where: {", ".join(found)}: expected tables={{"users": users}} to look into, got none')
-    return named, found
+    return GivenTables(named, found)
 
 
 def check_apart(tables: Iterable[str], columns: Iterable[str]) -> None:

@@ -136,6 +136,8 @@ def report_of(what: object, name: str | None = None) -> Report:
     """
     note = find_note(what)
     if note is not None:
+        if name not in (None, note.name):
+            raise unknown_name("step", str(name), [note.name], where="report_of")
         return note.read_report()
     query: StreamingQuery = check_query(what)
     recent = query.recentProgress

@@ -21,7 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.errors import QueryError, check_flag, check_whole, write_repr
+from eddy.engine.snapshot_file import check_path
+from eddy.errors import QueryError, check_flag, check_whole, quote, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
@@ -58,6 +59,7 @@ class Options:
     heavy: Mapping[str, Sequence[Any]] | None = None
     cache_memory: int | None = None
     state: str | None = None
+    remember: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,21 +97,35 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     frames = read(query, given)
     session.check(frames.spark)
     plan = _plan(query, frames, options)
-    # Who speaks of cells means those of a state store.
-    of_cells = options.cells is not None or options.sizes is not None or options.heavy is not None
-    state = choose_state(query, options.state, kept=of_cells or not HAS_ARROW_UDF)
+    if _choose_state(query, frames, options) == NOT_KEPT:
+        with workers.suit_workers(frames.spark):
+            return _answer_without_state(plan, options)
+    session.look_at_partitions(frames.spark, plan.layout.cells)
+    with workers.suit_workers(frames.spark):
+        return _answers(plan, options)
+
+
+def _choose_state(query: Query, frames: Frames, options: Options) -> str:
+    """Choose where state is kept; who speaks of cells means those of a state store."""
+    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
+    state = choose_state(query, options.state, kept=bool(of_cells) or not HAS_ARROW_UDF)
+    if state == NOT_KEPT and of_cells:
+        raise QueryError(
+            f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
+            'out, or say state="store"'
+        )
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(
                 f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
                 "leave state, cells, sizes and heavy out, or read it with spark.readStream"
             )
-    if state == NOT_KEPT:
-        with workers.suit_workers(frames.spark):
-            return _answer_without_state(plan, options)
-    session.look_at_partitions(frames.spark, plan.layout.cells)
-    with workers.suit_workers(frames.spark):
-        return _answers(plan, options)
+    if state != NOT_KEPT and options.remember is not None:
+        raise QueryError(
+            "attach: remember: expected none where there is a state store, since the checkpoint has what was learned, "
+            f"got {write_repr(options.remember)}; leave it out"
+        )
+    return state
 
 
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
@@ -131,6 +147,9 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         metric=OBSERVED,
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
+        remember=check_path(options.remember, "attach"),
+        index=options.index,
+        cache_memory=options.cache_memory,
     )
     passed = make_step(step)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}

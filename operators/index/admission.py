@@ -145,6 +145,10 @@ class Admission:
         """Tell whether a map is not to be built."""
         return self._spare is not None and key_map not in self._spare and key_map in self._decided
 
+    def reconsider(self, key_map: KeyMap) -> None:
+        """Let a map be built that was left out, until it is decided about again."""
+        self._decided.pop(key_map, None)
+
     def spare(self, key_map: KeyMap) -> int:
         """Give the bits of a map's codes beyond those that number rows."""
         return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])

@@ -50,7 +50,7 @@ class Servers(NamedTuple):
     known: dict[Asked, Server]
 
 
-PLAIN_FOR = 8
+PLAIN_FOR = 4
 """Micro-batches for which a pattern goes without chains once it was searched otherwise: caches that are in use search
 it in most of them, and an index for either costs time and room."""
 
@@ -115,13 +115,20 @@ class Serving:
             self.linked.remove(key_map)
         return rows > 0 and key_map in self.linked and not self.admission.leaves_out(key_map)
 
-    def be_plain(self, pattern: int) -> None:
-        """Serve a pattern without chains: who searches it now asks for ranges of rows, and one index is enough."""
-        if self._may_link and pattern:
-            self._plain[pattern] = PLAIN_FOR
-            key_map = linked_map(pattern)
-            if key_map in self.linked:
-                self.linked.remove(key_map)
+    def be_plain(self, pattern: int) -> bool:
+        """Serve a pattern without chains, since somebody asks for ranges of rows; tell whether that is new."""
+        if not self._may_link or not pattern:
+            return False
+        is_new = pattern not in self._plain
+        if is_new:
+            # Its own map was left out, since chains stood for it.
+            self.admission.reconsider(hash_map(pattern, HASH_BITS))
+            self._servers.clear()
+        self._plain[pattern] = PLAIN_FOR
+        key_map = linked_map(pattern)
+        if key_map in self.linked:
+            self.linked.remove(key_map)
+        return is_new
 
     def find_linked(self, pattern: int) -> KeyMap | None:
         """Find the chains that answer a search by some keys; None if there are none, or no room for them."""

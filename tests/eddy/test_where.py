@@ -127,6 +127,20 @@ def test_columns_that_nobody_reads_may_be_anything() -> None:
     assert eddy.where(table.to_batches()[0], "i > 5").num_rows == 0
 
 
+def test_a_predicate_may_read_no_column() -> None:
+    """Some column has to say how many rows there are, whatever the first one holds."""
+    frame = pd.DataFrame({"odd": [object(), 3], "i": [1, 2]})
+    assert eddy.where(frame, "1 = 1")["i"].tolist() == [1, 2]
+    assert eddy.where(frame, "1 = 2").empty
+
+
+def test_a_report_is_asked_for_by_its_name() -> None:
+    found = eddy.where(pd.DataFrame({"i": [1, 2]}), is_odd, name="odd")
+    assert eddy.report_of(found, "odd").batches()["rows"].tolist() == [2]
+    with pytest.raises(eddy.QueryError, match='report_of: unknown step "even"; known: "odd"'):
+        eddy.report_of(found, "even")
+
+
 def test_names_with_dots_and_words_of_sql() -> None:
     frame = pd.DataFrame({"a.b": [1, 2], "order": [3, 4]})
     assert eddy.where(frame, (lambda x: x > 1, "a.b"), lambda order: order > 3, "`a.b` < 3")["order"].tolist() == [4]

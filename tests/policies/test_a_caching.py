@@ -85,9 +85,9 @@ def test_a_cache_that_takes_more_is_given_up_and_tried_again_later() -> None:
     for _ in range(1_000):
         world.rounds(1)
         trying.append(world.caches.is_trying)
-    # A trial takes three rounds, and probes have to take a hundred times what it lost before the next.
+    # A trial takes six rounds, and probes have to take a hundred times what it lost before the next.
     assert trying[300] is False
-    assert sum(trying) == 2 * 3
+    assert sum(trying) == 6
     assert set(world.states().values()) == {"unused"}
 
 

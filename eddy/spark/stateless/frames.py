@@ -23,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
+from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query, fingerprint
@@ -42,7 +43,7 @@ from eddy.spark.versions import find_arrow_udf
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.sql import backtick
 from eddy.sql.values.name_case import fold_case
-from eddy.wiring import PolicyChoice, check_policy, list_read_columns
+from eddy.wiring import IndexChoice, PolicyChoice, check_policy, list_read_columns
 
 NUMBERS = itertools.count(1)
 """Numbers of the steps that this process has made: Spark takes no two observed metrics of one name in a plan."""
@@ -57,7 +58,7 @@ class WherePlan:
 
     `schema` are the columns that the engine reads, `spelled` what the frame calls those of them that it calls
     otherwise. `tables` are the lookup tables, with the columns that it reads; what the query selects of them stands
-    beside the columns of the frame in the answer.
+    beside the columns of the frame in the answer. Without `reports` nothing is told of the work.
     """
 
     frame: DataFrame
@@ -70,6 +71,14 @@ class WherePlan:
     remember: str | None = None
     spelled: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+    reports: bool = True
+    index: IndexChoice = None
+    cache_memory: int | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """A verdict is a boolean: nothing else is asked of a row, and nobody wants a report."""
+        return not (self.reports or self.is_joined or has_rejects(self.query.filters))
 
     @property
     def is_joined(self) -> bool:
@@ -90,9 +99,9 @@ class WherePlan:
 
 def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) -> DataFrame:
     """Check all that can be checked here, and make the step."""
-    tables = {name: read_table(given.sparkSession, name, table) for name, table in options.tables.items()}
+    tables = {name: read_table(given.sparkSession, name, table) for name, table in options.given.tables.items()}
     check_apart(tables, given.columns)
-    lookups = Lookups(tables={name: t.schema.names for name, t in tables.items()}, conditions=options.conditions)
+    lookups = Lookups(tables={name: t.schema.names for name, t in tables.items()}, conditions=options.given.conditions)
     before = [one for one in predicates if _is_for_spark(one, lookups)]
     asked = [one for one in predicates if not _is_for_spark(one, lookups)]
     frame = given
@@ -102,7 +111,7 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
     if not asked and not tables:
         check_policy(options.policy)
         lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
-        note_frame(frame, FrameNote("\n".join(lines), lambda: Report([])))
+        note_frame(frame, FrameNote(options.name, "\n".join(lines), lambda: Report([])))
         return frame
     plan = _plan(frame, asked, spelled, lookups, tables, options)
     with workers.suit_workers(frame.sparkSession, "where"):
@@ -127,8 +136,10 @@ def _plan(
     asked = read_predicates(predicates, frame.columns, case_sensitive=case_sensitive, lookups=lookups)
     own = _find_known(asked, frame.columns, case_sensitive=case_sensitive)
     joined = name_joined({name: tables[name].schema.names for name in asked.joined}, frame.columns)
-    query = make_query(asked, own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
-    schemas = {asked.stream: _read_schema(frame, asked, own), **{name: t.schema for name, t in tables.items()}}
+    schema = _read_schema(frame, asked, own)
+    # Where nothing is read of the frame, one column has to say how many rows there are: one that Python can have.
+    query = make_query(asked, schema.names or own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
+    schemas = {asked.stream: schema, **{name: t.schema for name, t in tables.items()}}
     read = list_read_columns(query, schemas, options.policy, time.thread_time)
     return WherePlan(
         frame=frame,
@@ -140,6 +151,7 @@ def _plan(
         metric=metric_name(next(NUMBERS), options.name),
         remember=options.remember,
         tables={name: table.select(read[name].names) for name, table in tables.items()},
+        reports=options.report,
     )
 
 
@@ -154,23 +166,38 @@ def _select(joined: Mapping[str, Sequence[str]], tables: Mapping[str, pa.RecordB
 
 def make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
-    frame, observation = plan.frame, None if plan.frame.isStreaming else Observation(plan.metric)
-    verdict = find_free("verdict", frame.columns)
-    judged = frame.select("*", _ask(plan).alias(verdict))
-    reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
-    passed = judged.observe(observation or plan.metric, reports).where(F.col(verdict)["passes"])
-    if plan.is_joined:
-        passed = passed.select("*", F.inline(F.col(verdict)["found"]))
-    answer = passed.drop(verdict)
-    if observation is None:
-        listen(frame.sparkSession)
-    note = FrameNote(
-        explain_plan(plan),
-        lambda: wait_for_report(observation, plan.query.name),
-        (lambda: _find_rejected(plan, judged, verdict)) if has_rejects(plan.query.filters) else None,
-    )
-    note_frame(answer, note)
+    read_rejected = None
+    if plan.is_plain:
+        observation, answer = None, plan.frame.where(_ask(plan))
+    else:
+        verdict = find_free("verdict", plan.frame.columns)
+        judged = plan.frame.select("*", _ask(plan).alias(verdict))
+        observation, observed = _observe(plan, judged, verdict) if plan.reports else (None, judged)
+        passed = observed.where(F.col(verdict)["passes"])
+        if plan.is_joined:
+            passed = passed.select("*", F.inline(F.col(verdict)["found"]))
+        answer = passed.drop(verdict)
+        if has_rejects(plan.query.filters):
+            read_rejected = lambda: _find_rejected(plan, judged, verdict)  # noqa: E731  it is asked for later, or never
+    name = plan.query.name
+    note_frame(answer, FrameNote(name, explain_plan(plan), lambda: _read_report(plan, observation), read_rejected))
     return answer
+
+
+def _observe(plan: WherePlan, judged: DataFrame, verdict: str) -> tuple[Observation | None, DataFrame]:
+    """Collect the reports of tasks: by Spark's progress of a stream, or when the first action on a frame is over."""
+    reports = F.collect_list(F.col(verdict)["report"]).alias("reports")
+    if judged.isStreaming:
+        listen(judged.sparkSession)
+        return None, judged.observe(plan.metric, reports)
+    observation = Observation(plan.metric)
+    return observation, judged.observe(observation, reports)
+
+
+def _read_report(plan: WherePlan, observation: Observation | None) -> Report:
+    if not plan.reports:
+        raise QueryError(f'report_of: "{plan.query.name}" has no report, since eddy.where was told report=False')
+    return wait_for_report(observation, plan.query.name)
 
 
 def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFrame:
@@ -181,16 +208,17 @@ def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFram
 
 def _ask(plan: WherePlan) -> Column:
     """Hand the columns that are read to the engine, for a verdict on each row."""
-    shipped, remember, aside = _make_shipped(plan), plan.remember, has_rejects(plan.query.filters)
+    shipped, remember = _make_shipped(plan), plan.remember
+    aside, plain = has_rejects(plan.query.filters), plan.is_plain
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside))
+        yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside, plain=plain))
 
     judge.__name__ = plan.query.name
     fields = [StructField("passes", BooleanType()), StructField("report", StringType())]
     fields += [StructField(name, StringType()) for name in task.ASIDE if aside]
     fields += [StructField("found", ArrayType(plan.found))] if plan.is_joined else []
-    asked: Column = find_arrow_udf()(judge, StructType(fields))(
+    asked: Column = find_arrow_udf()(judge, BooleanType() if plain else StructType(fields))(
         *(column(plan.spelled.get(name, name)) for name in plan.schema.names)
     )
     return asked
@@ -215,6 +243,8 @@ def _make_shipped(plan: WherePlan) -> Shipped:
         layout={"cells": 1},
         ticks_per_ms=0,
         flush=0,
+        index=plan.index,
+        cache_memory=plan.cache_memory,
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eddy.errors import check_whole
+from eddy.errors import check_flag, check_whole
+from eddy.query.lookups import GivenTables
 from eddy.query.validation import check_name
 
 if TYPE_CHECKING:
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WhereOptions:
-    """The settings of one call; `conditions` are those of each kind that look into the tables."""
+    """The settings of one call."""
 
     policy: PolicyChoice
     name: str
     seed: int
     remember: str | None
-    tables: Mapping[str, Any]
-    conditions: Mapping[str, Sequence[str]]
+    report: bool
+    given: GivenTables
 
     def __post_init__(self) -> None:
         check_name("where: name", self.name)
         check_whole(self.seed, "seed", 0, where="where")
+        check_flag(self.report, "report", where="where")

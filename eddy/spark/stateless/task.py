@@ -49,30 +49,39 @@ class Verdicts(NamedTuple):
 
 
 def judge(
-    shipped: Shipped, columns: Iterator[Any], remember: str | None = None, *, aside: bool = False
+    shipped: Shipped, columns: Iterator[Any], remember: str | None = None, *, aside: bool = False, plain: bool = False
 ) -> Iterator[pa.Array]:
-    """Judge the rows of one task."""
+    """Judge the rows of one task; plain verdicts are booleans and nothing else."""
     context = TaskContext.get()
     partition = 0 if context is None else context.partitionId()
     try:
-        yield from _judge(shipped, learned.find(shipped, partition, remember), columns, aside)
+        kept = learned.find(shipped, partition, remember)
+        if plain:
+            yield from (pa.array(found.passed) for found, _ in _judge(shipped, kept, columns, aside))
+        else:
+            for found, counted in _judge(shipped, kept, columns, aside):
+                report = None if counted is None else report_text({"cell": kept.cell, **wire.to_plain(counted)})
+                yield _write(found, report)
     except EddyError as error:
         # Said once, and without the way to it: Spark shows the person a long text as it is.
         raise error.with_traceback(None) from None
 
 
-def _judge(shipped: Shipped, kept: Kept, columns: Iterator[Any], aside: bool) -> Iterator[pa.Array]:
+def _judge(
+    shipped: Shipped, kept: Kept, columns: Iterator[Any], aside: bool
+) -> Iterator[tuple[Verdicts, Counters | None]]:
+    """Judge batch by batch; with the last one come the counters of the task."""
     counters: Counters | None = None
     held: Verdicts | None = None
     for verdicts in _pick_all(shipped, kept.engine, columns, aside):
         if held is not None:
-            yield _write(held)
+            yield held, None
         held = verdicts
         now = kept.engine.read_counters()
         counters = now if counters is None else merge_batches(counters, now)
-    if held is not None and counters is not None:
+    if held is not None:
         learned.keep(shipped, kept)
-        yield _write(held, report_text({"cell": kept.cell, **wire.to_plain(counters)}))
+        yield held, counters
 
 
 def _pick_all(shipped: Shipped, engine: Engine, columns: Iterator[Any], aside: bool) -> Iterator[Verdicts]:

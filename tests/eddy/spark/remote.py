@@ -43,7 +43,10 @@ def filter_frames(spark: SparkSession, place: Path) -> list[object]:
     running = stream.writeStream.format("memory").queryName("kept").trigger(availableNow=True)
     job = running.option("checkpointLocation", str(place / "kept")).start()
     job.awaitTermination()
-    return [count, seen, spark.table("kept").count(), sorted(set(eddy.report_of(job).operators()["operator"]))]
+    told = [count, seen, spark.table("kept").count(), sorted(set(eddy.report_of(job).operators()["operator"]))]
+    lookups = {"t": spark.createDataFrame(LOOKUP)}
+    joined = eddy.where(table, low, "k > t.k - 2", tables=lookups, joins="k = t.k")
+    return [*told, joined.count(), joined.columns, eddy.where(table, low, tables=lookups, anti="k = t.k").count()]
 
 
 def main(place: Path, url: str) -> None:

@@ -48,8 +48,10 @@ def test_a_job_through_spark_connect(tmp_path: Path) -> None:
     values = [row for part in data["a"] for row in part.to_pylist()]
     large = [row for row in values if row["v"] > 20]
     kept = sum(row["v"] < 90 and row["k"] is not None for row in large)
+    low = [row["k"] for row in values if row["v"] < 90]
+    met = sum(k in range(7) for k in low)
     assert json.loads((tmp_path / "told.json").read_text("utf-8")) == {
-        "filtered": [kept, len(large), kept, ["function_1", "low"]],
+        "filtered": [kept, len(large), kept, ["function_1", "low"], met, ["v", "k", "t_k", "t_name"], len(low) - met],
         "batches": [0, 1, 2],
         "results": sum(expected.values()),
         "operators": ["known", "low", "probe_a", "probe_b", "probe_t"],

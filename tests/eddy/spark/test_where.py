@@ -17,7 +17,7 @@ import pytest
 import eddy
 from eddy.spark import progress
 from eddy.spark.versions import HAS_ARROW_UDF
-from tests.eddy.spark import feeds
+from tests.eddy.spark import feeds, servers
 from tests.eddy.test_same_answer import rows_of
 
 if TYPE_CHECKING:
@@ -93,6 +93,19 @@ def test_the_rows_are_those_of_sparks_own_filters(spark: SparkSession, parts: in
     assert set(report.operators()["operator"]) == {"is_odd", "starts_low", "is_deep"}
 
 
+@pytest.mark.parametrize("kind", ["plain", "joined", "rejecting"])
+def test_without_a_report_the_rows_are_the_same(spark: SparkSession, kind: str) -> None:
+    frame = wide(spark, 2)
+    more: dict[str, Any] = {"tables": {"t": pa.table({"x": [3, 5, 7]})}, "joins": "k = t.x"} if kind == "joined" else {}
+    asked = [eddy.predicate(on_error="reject")(lambda k: k % 2 == 1)] if kind == "rejecting" else [is_odd]
+    ours = eddy.where(frame, *asked, PYTHON[2], report=False, **more)
+    assert found(ours) == found(eddy.where(frame, *asked, PYTHON[2], **more))
+    plan = ours._jdf.queryExecution().toString()
+    assert "CollectMetrics" not in plan
+    with pytest.raises(eddy.QueryError, match=r'"where" has no report, since eddy.where was told report=False'):
+        eddy.report_of(ours)
+
+
 def test_behind_and_before_other_steps_of_one_plan(spark: SparkSession) -> None:
     frame = wide(spark, 3).drop("gap", "map").cache()
     ours, theirs = eddy.where(frame, *PYTHON, "k < 900", "length(`na.me`) > 1"), natively(frame)
@@ -105,6 +118,62 @@ def test_behind_and_before_other_steps_of_one_plan(spark: SparkSession) -> None:
     assert eddy.where(ours, is_odd).where("false").count() == 0
     kept.unpersist()
     frame.unpersist()
+
+
+def test_a_cached_answer_tells_of_the_work_that_it_took(spark: SparkSession) -> None:
+    kept = eddy.where(wide(spark, 2).select("k"), is_odd, name="odd").cache()
+    rows = kept.count()
+    assert kept.count() == rows
+    assert eddy.report_of(kept).batches()["results"].tolist() == [rows]
+    assert eddy.report_of(kept, "odd").batches()["results"].tolist() == [rows]
+    with pytest.raises(eddy.QueryError, match='report_of: unknown step "even"; known: "odd"'):
+        eddy.report_of(kept, "even")
+    kept.unpersist()
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_any_output_mode_will_do(spark: SparkSession, tmp_path: Path, mode: str) -> None:
+    tables = [pa.table({"k": range(start, start + 100)}) for start in (0, 50)]
+    counted = eddy.where(feeds.stream(spark, tmp_path / "in", tables), is_odd).groupBy("k").count()
+    writer = counted.writeStream.format("memory").queryName(f"where_{mode}").outputMode(mode)
+    job = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True).start()
+    job.awaitTermination()
+    counts = {row["k"]: row["count"] for row in spark.table(f"where_{mode}").orderBy("count").collect()}
+    assert counts == {k: 2 if 50 <= k < 100 else 1 for k in range(1, 150, 2)}
+    assert eddy.report_of(job).batches()["results"].tolist() == [50, 50]
+
+
+def test_within_and_before_other_queries(spark: SparkSession, tmp_path: Path) -> None:
+    """In foreachBatch it is a batch frame; before an attach it is a stream like any other."""
+    tables = [pa.table({"k": range(start, start + 100), "t": range(start, start + 100)}) for start in (0, 100)]
+    found: list[int] = []
+
+    def take(frame: DataFrame, number: int) -> None:
+        kept = eddy.where(frame, is_odd, name=f"batch {number}".replace(" ", "_"))
+        found.extend(row["k"] for row in kept.collect())
+        assert eddy.report_of(kept).batches()["rows"].tolist() == [100]
+
+    stream = feeds.stream(spark, tmp_path / "in", tables)
+    writer = stream.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path / "batches"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    assert sorted(found) == [*range(1, 200, 2)]
+    sides = {name: eddy.where(stream, is_odd, "k < 150", name=name) for name in "ab"}
+    asked = eddy.Query(
+        streams=[eddy.Stream(name, time="t", window=eddy.Range(5), delay=0) for name in "ab"],
+        joins=["a.k = b.k"],
+        select=["a.k"],
+    )
+    answer = feeds.answer(eddy.attach(asked, sides, cells=1), tmp_path / "joined")
+    assert sorted(answer.results["k"].to_pylist()) == [*range(1, 150, 2)]
+    assert eddy.report_of(answer.query, "a").batches()["rows"].sum() == 150
+
+
+@pytest.mark.long
+def test_workers_that_are_new_killed_or_slow_change_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    with servers.cluster(tmp_path) as url:
+        ended = servers.job(log, "tests.eddy.spark.where_retried", url, seconds=300)
+    assert ended == 0, log.read_text("utf-8")[-5_000:]
 
 
 def test_a_stream_with_two_eddies_and_what_they_tell(spark: SparkSession, tmp_path: Path) -> None:
@@ -216,6 +285,14 @@ def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], st
         eddy.attach(asked, {"s": frame}, state=state)
 
 
+@pytest.mark.parametrize("options", [{"cells": 2}, {"sizes": {"s": 10}}])
+def test_cells_go_with_a_state_store(spark: SparkSession, options: dict[str, Any]) -> None:
+    frame = spark.readStream.format("rate").load().selectExpr("value as id")
+    asked = eddy.Query(streams=[eddy.Stream("s")], filters=[eddy.Filter("f", on="s", where="id > 1")])
+    with pytest.raises(eddy.QueryError, match=r'attach: ".*": expected nothing with state="none", since there are no'):
+        eddy.attach(asked, {"s": frame}, state="none", **options)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -245,3 +322,25 @@ def test_rows_that_were_put_aside_are_a_frame_of_their_own(spark: SparkSession, 
     assert aside["k"].to_pylist() == [3, 7]
     assert aside.column_names == ["k", "text", "rejected_by", "rejected_because"]
     assert all(why.startswith("ValueError") for why in aside["rejected_because"].to_pylist())
+
+
+def test_attach_without_state_keeps_them_too(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pa.table({"k": [1, 3, 4], "text": ["5", "three", "four"]})
+    asked = eddy.Query(
+        streams=[eddy.Stream("s")],
+        filters=[
+            eddy.Filter("odd", on="s", function=is_odd),
+            eddy.Filter("reads", on="s", function=reads, rowwise=True, on_error="reject"),
+        ],
+        select=["s.k AS key"],
+    )
+    frame = eddy.attach(asked, {"s": feeds.stream(spark, tmp_path / "in", [rows])})
+    aside = feeds.answer(eddy.rejected(frame), tmp_path / "checkpoint").results
+    assert aside.drop_columns(["rejected_because"]).to_pylist() == [{"k": 3, "text": "three", "rejected_by": "reads"}]
+
+
+def test_a_predicate_that_reads_nothing(spark: SparkSession) -> None:
+    """Some column has to say how many rows there are, whatever the first one holds."""
+    frame = spark.range(4).selectExpr("make_interval(cast(id as int)) as gap", "id")
+    always = eddy.Filter("always", on="rows", where="1 = 1")
+    assert eddy.where(frame, always).count() == 4
