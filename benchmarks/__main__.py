@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks import (
     caches,
     filters,
+    index_calls,
     index_structures,
     index_widths,
     indexes,
@@ -46,7 +47,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "indexes": indexes.BENCHMARKS,
     "caches": caches.BENCHMARKS,
     "index_structures": (*index_structures.BENCHMARKS, *index_widths.BENCHMARKS),
-    "index_costs": index_widths.COSTS,
+    "index_costs": (*index_widths.COSTS, *index_calls.COSTS),
     "peer_filters": peer_filters.BENCHMARKS,
     "peer_joins": peer_joins.BENCHMARKS,
     "peer_engines": peer_engines.BENCHMARKS,

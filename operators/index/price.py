@@ -23,7 +23,8 @@ LINKED_ROW = 0.5
 """What it takes to link a row that comes, hashed and with a head that is not in the cache."""
 
 CALL = 400.0
-"""What a look into a part takes however few tuples go at once: eight microseconds."""
+"""What a look into a part takes however few tuples go at once: seven microseconds, where a tuple's takes 8 nanoseconds
+by itself, and 14 in a join."""
 
 SPARE_BITS = (2, 1, 0, -1, -2)
 """Bits of a code beyond those that number a part's rows, the more of them the more room there is. With two bits, a look

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import indexes, joins, workloads
+from benchmarks import index_calls, indexes, joins, workloads
 from benchmarks.indexes import CONTROL, FIVE, KINDS, OURS, PAIR, UNLIMITED, UNTIL
 from benchmarks.workloads import COMPLETE, Workload
 
@@ -56,3 +56,11 @@ def test_a_restored_engine_goes_on_beside_the_one_that_went_on() -> None:
     lines = [str(line) for line in indexes.restored(rows=1_500, turns=1, graphs=(PAIR,))]
     assert len(lines) == 1 + 2 * 3
     assert all(float(line.split()[-1]) > 0 for line in lines[1:])
+
+
+def test_looks_of_a_catalog_and_of_a_tuner_are_measured() -> None:
+    short = replace(COMPLETE, window=SMALL)
+    calls = [str(line) for line in index_calls.calls(rows=2_000, turns=3, workload=short)]
+    assert calls[1].startswith("a tuple looks into a part")
+    looks = [str(line) for line in index_calls.looks(rows=20_000, workload=replace(COMPLETE, window=2_000))]
+    assert looks[1].endswith(" us")
