@@ -21,8 +21,8 @@ import pyarrow as pa
 from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
-from eddy.engine.snapshot_file import resume, write_file
-from eddy.errors import QueryError, read_message, write_repr
+from eddy.engine.snapshot_file import check_path, resume, write_file
+from eddy.errors import QueryError, read_message
 from eddy.local import BATCH_ROWS, make_table
 from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
@@ -88,7 +88,7 @@ def where(  # noqa: PLR0913  what a user may say
     1  Graz  190
     """
     given = check_lookups(tables, {"joins": joins, SEMI: semi, ANTI: anti})
-    kept = _check_path(remember)
+    kept = check_path(remember, "where")
     options = WhereOptions(policy=policy, name=name, seed=seed, remember=kept, report=report, given=given)
     found: Frame = _filter_frame(frame, predicates, options)
     return found
@@ -137,17 +137,6 @@ def rejected(frame: Frame) -> Frame:
         )
     found: Frame = note.read_rejected()
     return found
-
-
-def _check_path(path: object) -> str | None:
-    """Check where to remember what was learned; workers may be in another folder than this process."""
-    if path is None:
-        return None
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    # An address such as "hdfs://a/b" would be taken for a folder of this machine.
-    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
-        raise QueryError(f"where: remember: expected the path of a file, got {write_repr(path)}")
-    return os.path.abspath(text)
 
 
 class Columns(Protocol):

@@ -89,6 +89,7 @@ class Growing:
         # The dropped rows at the start are not copied along, so an array that only slides does not grow:
         #
         #     buffer  [ gone gone | live live live | room ]     start 2, stop 5
+        # What was adopted is somebody else's, even where it could be written to.
         if needed > len(self._buffer) or self._is_adopted:
             self._move(len(self) + len(values))
         self._buffer[self._stop : self._stop + len(values)] = values
@@ -118,9 +119,6 @@ class Growing:
         """Let go of all behind the first so many, but some."""
         kept = self.values.take(ids)
         self._stop = self._start + first
-        # What was adopted is somebody else's, even where it could be written to.
-        if first and self._is_adopted:
-            self._move(len(self) + len(kept))
         # What is empty takes what it is given as its own.
         if first or len(kept):
             self.append(kept)

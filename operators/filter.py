@@ -12,6 +12,7 @@ from eddy.errors import quote
 from eddy.predicates.function import TooSlow
 from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
+from eddy.tuples.arrays import Numbers
 from eddy.tuples.values import Held, Values
 
 
@@ -50,6 +51,7 @@ class FilterOperator:
         self._on = reading.on[0]
         self._judge = judge
         self._columns = tuple((column, str(column.stream), held) for column, held in reading.columns.items())
+        self._direct = [(str(c.stream), reading.columns[c]) for c in judge.direct.columns] if judge.direct else []
         self._times = reading.times
         self._memory = memory
 
@@ -81,10 +83,26 @@ class FilterOperator:
         return self._ask({self._on: ids}, len(ids))
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:
+        numbers = self._pick(ids)
+        if numbers is not None:
+            return self._judge.ask_directly(numbers, rows, lambda: self._read(ids))
         try:
-            return self._judge.ask({column: Values(held, ids[name]) for column, name, held in self._columns}, rows)
+            return self._judge.ask(self._read(ids), rows)
         except TooSlow as error:
             raise TooSlow(f"{error}; {self._describe_rows(ids)}") from None
+
+    def _pick(self, ids: Mapping[str, RowIds]) -> list[Numbers] | None:
+        """Pick the numbers of the columns; None where the predicate is not asked so, or some have no numbers."""
+        found = []
+        for name, held in self._direct:
+            numbers = held.pick(ids[name])
+            if numbers is None:
+                return None
+            found.append(numbers)
+        return found or None
+
+    def _read(self, ids: Mapping[str, RowIds]) -> dict[Column, Values]:
+        return {column: Values(held, ids[name]) for column, name, held in self._columns}
 
     def _describe_rows(self, ids: Mapping[str, RowIds]) -> str:
         """Describe rows so that a person can find them."""

@@ -68,7 +68,7 @@ class ACaching(Policy):
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
     >>> ACaching(setting, order="fixed").snapshot()
-    {'notes': [], 'caches': {'due': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
+    {'notes': [], 'caches': {'due': {}, 'beyond': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
     """
 
     def __init__(  # noqa: PLR0913  what a config file may say
@@ -104,6 +104,8 @@ class ACaching(Policy):
         # Rows of the round, and rows that are due to go without caches, by stream.
         self._rows: dict[str, int] = {}
         self._due: dict[str, float] = {}
+        # Parts of each stream's route that are not looked at, since `m` smaller ones are.
+        self._beyond: dict[str, int] = {}
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Put caches into the routes of most rows."""
@@ -127,16 +129,17 @@ class ACaching(Policy):
     def _choose_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
         """List the caches that may be placed in a route, by the routes of all streams as they are by now."""
         candidates = self._list_candidates(task, route)
-        if not self._is_prefix:
-            return candidates
-        routes = {name: stream.route for name, stream in self._shared.streams.items()} | {task.lineage.origin: route}
-        return [one for one in candidates if keeps_prefix(one.inputs, routes, self._probes)][: self._most]
+        if self._is_prefix:
+            routes = {name: stream.route for name, stream in self._shared.streams.items()}
+            routes[task.lineage.origin] = route
+            candidates = [one for one in candidates if keeps_prefix(one.inputs, routes, self._probes)]
+        self._beyond[task.lineage.origin] = max(len(candidates) - self._most, 0)
+        return candidates[: self._most]
 
     def _list_candidates(self, task: Task, route: tuple[Hop, ...]) -> Sequence[Candidate]:
         known = task.lineage, route
         if known not in self._candidates:
-            most = len(self._caches) if self._is_prefix else self._most
-            self._candidates[known] = list_candidates(task, route, self._probes, most)
+            self._candidates[known] = list_candidates(task, route, self._probes)
         return self._candidates[known]
 
     def _divide(self, task: Task, leg: Leg, stream: StreamCaches) -> Sequence[Leg]:
@@ -149,9 +152,10 @@ class ACaching(Policy):
         without = _draw(task, len(rows), 0 if few else self._count_without(stream.origin, len(rows)))
         share = TRIAL_PART if stream.is_sampling and len(rows) * TRIAL_PART >= FEWEST_WITHOUT else 1.0
         trying = ~without & _draw(task, len(rows), int(len(rows) * share))
-        parts = {leg.route: without, used: np.zeros(len(rows), np.bool_), tried: np.zeros(len(rows), np.bool_)}
-        parts[used] = parts[used] | ~(without | trying)
-        parts[tried] = parts[tried] | trying
+        # Where nothing else is in use, the rows that do not try go the same way as those without.
+        parts = {route: np.zeros(len(rows), np.bool_) for route in (leg.route, used, tried)}
+        for route, mask in ((leg.route, without), (used, ~(without | trying)), (tried, trying)):
+            parts[route] |= mask
         return [replace(leg, route=route, rows=rows[mask]) for route, mask in parts.items() if mask.any()]
 
     def _count_without(self, origin: str, rows: int) -> int:
@@ -214,6 +218,8 @@ class ACaching(Policy):
     def _tell(self, origin: str, stream: StreamCaches) -> Decision:
         known = ((one.hop.operator, stream.stand(one)) for one in stream.candidates)
         reason = "; ".join(f"{name} {standing.state}: {standing.why}" for name, standing in known)
+        if beyond := self._beyond.get(origin):
+            reason += f"; {beyond} larger parts of the join are not looked at: m is {self._most}"
         route = tuple(hop.operator for hop in stream.choose())
         ways = (RouteCost(route=route, share=1.0, predicted=np.nan, observed=np.nan),)
         tree = (Branch(level=0, way=0),)
@@ -225,7 +231,12 @@ class ACaching(Policy):
         return {
             **order,
             "notes": write_notes(self._list_notes()),
-            "caches": {"due": dict(self._due), "rows": dict(self._rows), **self._shared.snapshot()},
+            "caches": {
+                "due": dict(self._due),
+                "beyond": dict(self._beyond),
+                "rows": dict(self._rows),
+                **self._shared.snapshot(),
+            },
         }
 
     def restore(self, state: State) -> None:
@@ -235,6 +246,7 @@ class ACaching(Policy):
             self._order.restore(own)
         self._notes = read_notes(state["notes"])
         self._due, self._rows = dict(state["caches"]["due"]), dict(state["caches"]["rows"])
+        self._beyond = dict(state["caches"]["beyond"])
         self._shared.restore(state["caches"])
 
 

@@ -220,8 +220,8 @@ BUGS = (
     Bug(
         name="what a column was handed is written to",
         file="operators/columns.py",
-        old="if first and self._is_adopted:",
-        new="if first and False:",
+        old="if needed > len(self._buffer) or self._is_adopted:",
+        new="if needed > len(self._buffer):",
         tests=("tests/operators/test_columns.py",),
     ),
     Bug(
@@ -325,8 +325,8 @@ BUGS = (
     Bug(
         name="a map of new parts stands for those of old ones",
         file="operators/index/admission.py",
-        old="best = np.array([CANDIDATE * groups[group] for _, group in asked])",
-        new="best = np.array([CANDIDATE * sum(groups) for _ in asked]); prices = prices.min(axis=2, keepdims=True)",
+        old="scan = np.array([CANDIDATE * groups[group] for _, group in asked])",
+        new="scan = np.array([CANDIDATE * sum(groups) for _ in asked]); prices = prices.min(axis=2, keepdims=True)",
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
@@ -341,6 +341,34 @@ BUGS = (
         file="operators/index/admission.py",
         old="self.weight = 0.0 if is_past else self.weight * FADING",
         new="self.weight *= FADING",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="what one pattern finds is believed of another by the same map",
+        file="operators/index/experience.py",
+        old="own = [(one, seen) for one, seen in same if one[1] == pattern]",
+        new="own = same",
+        tests=("tests/operators/index/test_experience.py",),
+    ),
+    Bug(
+        name="a piece of a part has a table for its own rows only",
+        file="operators/index/builder.py",
+        old="                among,\n",
+        new="                0,\n",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
+        name="a rival forgets what it would have cost",
+        file="operators/tuning/tuner.py",
+        old="rival.ahead = rival.ahead * kept + saved",
+        new="rival.ahead = max(rival.ahead * kept, 0.0) + saved",
+        tests=(INDEXING, TUNERS),
+    ),
+    Bug(
+        name="what takes the place of an order is believed to serve what that did",
+        file="operators/index/admission.py",
+        old="others = np.minimum(_find_least_of_others(taken), scan)",
+        new="others = np.minimum(taken.min(axis=0), scan)[None].repeat(len(found), 0)",
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
@@ -1767,6 +1795,20 @@ BUGS = (
         old="        if self.store.parts or self.is_whole:\n",
         new="        if self.store.parts:\n",
         tests=(CACHES,),
+    ),
+    Bug(
+        name="rows that do not try a cache are in no leg",
+        file="policies/a_caching.py",
+        old="            parts[route] |= mask\n",
+        new="            parts[route] = mask\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "one_way"),
+    ),
+    Bug(
+        name="what keeps a cache up counts for each stream that asks it",
+        file="policies/caching/select.py",
+        old="- sum(costs.values())\n",
+        new="- sum(offer.cost for offer in chosen)\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "selection"),
     ),
     Bug(
         name="an option that joins inputs is done, and not the probes that it stands in for",

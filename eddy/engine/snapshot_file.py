@@ -9,13 +9,24 @@ from pathlib import Path
 
 from eddy.engine.engine import Engine
 from eddy.engine.snapshot import Snapshot
-from eddy.errors import CheckpointError, read_message, warn
+from eddy.errors import CheckpointError, QueryError, read_message, warn, write_repr
 
 MARK = b"edl1"
 """The first bytes of a file, with the number of its format; the snapshot has a checksum of the rest."""
 
 NUMBER_BYTES = 8
 """Bytes of each of the two numbers behind the mark: the snapshot's format, and the length of its JSON."""
+
+
+def check_path(path: object, where: str) -> str | None:
+    """Check where to remember what was learned; workers may be in another folder than this process."""
+    if path is None:
+        return None
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    # An address such as "hdfs://a/b" would be taken for a folder of this machine.
+    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
+        raise QueryError(f"{where}: remember: expected the path of a file, got {write_repr(path)}")
+    return os.path.abspath(text)
 
 
 def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, Sequence[Path]]:
@@ -39,19 +50,24 @@ def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, S
 
 
 def write_file(file: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot, and only warn where it cannot be: no answer depends on it."""
+    try:
+        replace_file(file, snapshot)
+    except OSError as error:
+        warn(f"what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+
+
+def replace_file(file: Path, snapshot: Snapshot) -> None:
     """Write a snapshot under another name, and give it its own at once: nobody ever reads half of it."""
     meta = snapshot.meta.encode()
     numbers = [number.to_bytes(NUMBER_BYTES, "big") for number in (snapshot.format, len(meta))]
     body = b"".join((MARK, *numbers, meta, snapshot.blob))
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        # Whatever fails, the folder goes with all that is in it.
-        with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-            new = Path(folder) / file.name
-            new.write_bytes(body)
-            os.replace(new, file)
-    except OSError as error:
-        warn(f"what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # Whatever fails, the folder goes with all that is in it.
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        new = Path(folder) / file.name
+        new.write_bytes(body)
+        os.replace(new, file)
 
 
 def read_file(file: Path) -> Snapshot | None:

@@ -62,15 +62,44 @@ def unlink(heads: Any, links: Any, begin: int, shift: int) -> bool:
 
 
 @njit()
-def _ask_memory(heads: Any, hashes: Any, probe: int, behind: int, first: int, places: Any) -> None:
-    """Ask memory for a head that will be read soon, and for the row of one that is read sooner."""
+def _ask_memory(
+    heads: Any, links: Any, hashes: Any, probe: int, behind: int, first: int, places: Any, timely: int
+) -> None:
+    """Ask memory for a head that will be read soon, for the row of one that is read sooner, and for the row behind."""
     heads_at, links_at, times_at, own_at, own_size = places
     last = len(hashes) - 1
     prefetch(heads_at, int(hashes[min(probe + 2 * AHEAD, last)] >> behind) << 2)
     row = np.int64(heads[np.int64(hashes[min(probe + AHEAD, last)] >> behind)]) - first
     prefetch(links_at, int(row) << 3)
-    prefetch(times_at, int(row) << 3)
     prefetch(own_at, own_size * row)
+    if row < timely:
+        prefetch(times_at, int(row) << 3)
+    row = np.int64(heads[np.int64(hashes[min(probe + AHEAD // 2, last)] >> behind)]) - first
+    if 0 <= row < len(links):
+        row = np.int64(links[row] & OLDER) - first
+        prefetch(links_at, int(row) << 3)
+        prefetch(own_at, own_size * row)
+
+
+@njit()
+def _find_timely(times: Any, earliest: Any, latest: Any, begun: int) -> int:
+    """Find the first row, of rows that rise, from which on all are inside of all windows: their times are not read."""
+    low, high = 0, len(times)
+    if not high or begun >= max(len(earliest), len(latest)):
+        return 0
+    for probe in range(begun, len(latest)):
+        if latest[probe] < times[high - 1]:
+            return high
+    bound = earliest[begun] if len(earliest) else times[0]
+    for probe in range(begun, len(earliest)):
+        bound = max(bound, earliest[probe])
+    while low < high:
+        middle = (low + high) >> 1
+        if times[middle] < bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit()
@@ -101,8 +130,9 @@ def walk(  # noqa: C901, PLR0915  one pass
     # Addresses are taken before the loop: inside of it, each would be found again.
     own_at, own_size = (terms[0, OWN], terms[0, OWN_SIZE]) if len(terms) else (np.int64(0), np.int64(0))
     places = heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size
+    timely = _find_timely(times, earliest, latest, begun) if rises else min(len(times), len(links))
     for probe in range(begun, len(hashes)):
-        _ask_memory(heads, hashes, probe, behind, first, places)
+        _ask_memory(heads, links, hashes, probe, behind, first, places, timely)
         tag, row = hashes[probe] >> TAG_BITS | IN_CHAIN, np.int64(heads[np.int64(hashes[probe] >> behind)]) - first
         kept_before, seen_before = kept, seen
         while row >= 0 and (known[probe] if len(known) else 1):
@@ -110,10 +140,10 @@ def walk(  # noqa: C901, PLR0915  one pass
             if older >= row:
                 return OUTSIDE, OUTSIDE, OUTSIDE
             if links[row] >> TAG_BITS == tag and (row < before[probe] if len(before) else 1):
-                early = times[row] < earliest[probe] if len(times) and len(earliest) else False
+                early = times[row] < earliest[probe] if row < timely and len(earliest) else False
                 if (len(ranks) and ranks[row] < before[probe] + rank_shift) or (early and rises):
                     break
-                inside = 1 - (early or (times[row] > latest[probe] if len(times) and len(latest) else False))
+                inside = 1 - (early or (times[row] > latest[probe] if row < timely and len(latest) else False))
                 if kept == len(at):
                     is_over = probe > begun or (seen > most and probe > must)
                     return (kept_before, probe, seen_before) if is_over else (FULL, FULL, FULL)

@@ -6,7 +6,9 @@ A place that is outside of its array ends a loop, which then says so.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,10 +36,27 @@ def read_only(kind: Any, dimensions: int = 1) -> Any:
 INTEGERS, FLAGS, LINES = read_only(types.int64), read_only(types.boolean), read_only(types.int64, 2)
 
 
+SOURCES = ("addresses.py", "loops.py", "chain_loops.py")
+"""The files that loops are made of: what is kept of a loop knows its own file only, and calls what is in the others."""
+
+
+def name_sources() -> str:
+    """Name the sources as they are, so that what was kept of others is not used."""
+    try:
+        texts = [Path(__file__).with_name(name).read_bytes() for name in SOURCES]
+    except OSError:  # in a zip, where nothing is kept either
+        return ""
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:16]
+
+
+NAME = name_sources()
+
+
 def compile_for(signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a loop, and keep it on disk where there is a place for that."""
 
     def compile_loop(loop: Callable[..., Any]) -> Callable[..., Any]:
+        loop.__qualname__ += f"_{NAME}"
         try:
             return njit(signature, cache=True)(loop)
         except RuntimeError:  # no folder that can be written to

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, read_message, shorten, write_repr
-from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.pandas_frames import is_series, is_series_type, make_series, wrap_numbers
 from eddy.tuples.values import Values
 
@@ -186,6 +186,9 @@ FORMS: Mapping[str, Callable[[Values], Any]] = {
     "python": lambda values: values.arrow().to_pylist(),
 }
 """The conversion of a column to each form."""
+
+FROM_NUMBERS: Mapping[str, Callable[[Numbers], Any] | None] = {SERIES: wrap_numbers, NUMPY: None}
+"""The conversion of numbers to the forms that can be made of them; None where they go as they are."""
 
 
 def _mask_error(text: str, got: str) -> RowError:

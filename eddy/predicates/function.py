@@ -22,12 +22,12 @@ import numpy as np
 
 from eddy.errors import LONGEST_NAME, QueryError, RowError, describe_error, quote, read_message, shorten, write_repr
 from eddy.predicates import concurrent_calls, time_limit
-from eddy.predicates.arguments import FORMS, SERIES, check_mask, forms_of, group_by_nulls
+from eddy.predicates.arguments import FORMS, FROM_NUMBERS, SERIES, check_mask, forms_of, group_by_nulls
 from eddy.predicates.concurrent_calls import open_calls
 from eddy.predicates.row_errors import Kinds, RowErrors, ask_again, ask_by_halves
 from eddy.predicates.time_limit import Expired, Result, RowsDone, call_limited
 from eddy.sql import Column
-from eddy.tuples.arrays import Mask, RowIds
+from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.values import Values
 
 OURS = (__file__, time_limit.__file__, concurrent_calls.__file__)
@@ -39,6 +39,16 @@ class TooSlow(QueryError):
 
     That is no row's fault, so no `on_error` passes over it.
     """
+
+
+class DirectCall(NamedTuple):
+    """Asks a function about rows of which numpy has all numbers, none of them null.
+
+    It is given the numbers of the columns, how many rows they are, and what reads the columns if there is an error.
+    """
+
+    columns: tuple[Column, ...]
+    ask: Callable[[Sequence[Numbers], int, Callable[[], Mapping[Column, Values]]], Mask]
 
 
 @dataclass(frozen=True)
@@ -92,12 +102,44 @@ class Function:
         """Spell out each column's stream."""
         return replace(self, columns=tuple(map(resolve, self.columns)))
 
+    @property
+    def direct(self) -> DirectCall | None:
+        """The way to ask it without a look at its columns; None where it must be asked otherwise."""
+        plain = not (self.rowwise or self.seconds or self.at_once or self.most_rows)
+        if not plain or not all(form in FROM_NUMBERS for form in self.forms):
+            return None
+        return DirectCall(self.columns, self._mask_numbers)
+
+    def _mask_numbers(self, numbers: Sequence[Numbers], rows: int, read: Callable[[], Mapping[Column, Values]]) -> Mask:
+        """Call the function with numbers of its columns, as `mask` does where there are no nulls."""
+        try:
+            results = self.function(*(numbers if self._takes_numbers else self._wrap(numbers)))
+        except Exception as error:
+            columns = read()
+            raise self._make_error(error, [columns[column] for column in self.columns], rows) from error
+        return check_mask(results, rows, self._who)
+
+    @cached_property
+    def _takes_numbers(self) -> bool:
+        return all(FROM_NUMBERS.get(form) is None for form in self.forms)
+
+    def _wrap(self, numbers: Sequence[Numbers]) -> list[Any]:
+        convert = [FROM_NUMBERS[form] for form in self.forms]
+        return [one if make is None else make(one) for one, make in zip(numbers, convert, strict=True)]
+
     def mask(self, columns: Mapping[Column, Values], rows: int) -> Mask:
         """Call the function for a mask of the rows that pass.
 
         Raises a `RowError` if it has no answer for some of them.
         """
         values = [columns[column] for column in self.columns]
+        # The common case is asked for first, without a call: one with no batches, of columns without a null.
+        if self.most_rows is None:
+            for one in values:
+                if one.held.has_nulls:
+                    break
+            else:
+                return self._call(values, rows)
         parts = self._divide(values, rows)
         return self._call(values, rows) if parts is None else self._call_parts(values, rows, parts)
 
@@ -177,6 +219,8 @@ class Function:
             arguments = [FORMS[form](one) for one, form in zip(values, self.forms, strict=True)]
             if self.rowwise:
                 results, raised = self._call_each(arguments, values, rows)
+            elif self.seconds is None and self.at_once is None:
+                results, raised = self.function(*arguments), {}
             else:
                 results, raised = self._call_limited(lambda: self._call_once(arguments), lambda: 0, rows), {}
         except TooSlow:

@@ -141,6 +141,7 @@ class Filter:
             on_error=self.on_error,
             skips_nulls=self.nulls == SKIP,
             cache=None if self._cached is None else ValueCache(self._cached),
+            direct=self.predicate.direct if isinstance(self.predicate, Function) else None,
         )
 
     def _text(self, where: str) -> sql.Expression:

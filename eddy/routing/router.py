@@ -307,12 +307,12 @@ class Router:
         started = self._clock()
         outcome = self._run[hop.operator](tuples)
         self._timed = seconds = self._clock() - started
-        timed = Statistic(
-            *(len(outcome.counts), outcome.evaluated, len(outcome.tuples), seconds, outcome.skipped, outcome.reused)
-        )
+        made, skipped, reused = len(outcome.tuples), outcome.skipped, outcome.reused
+        statistic = Statistic(len(outcome.counts), outcome.evaluated, made, seconds, skipped, reused)
         # Reports have the seconds that it took; whoever chooses goes by what users say that it costs.
-        self.routing.add(hop, timed)
-        statistic = self._tariff.charge(hop, timed)
+        self.routing.add(hop, statistic)
+        if self._tariff.seconds:
+            statistic = self._tariff.charge(hop, statistic)
         self.prices.add(hop, statistic)
         return outcome, statistic
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ def attach(  # noqa: PLR0913  what a user may say
     sizes: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
     state: str | None = None,
+    remember: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """Answer a query over streaming DataFrames, as one more.
 
@@ -40,9 +42,12 @@ def attach(  # noqa: PLR0913  what a user may say
     each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
+    Without it `remember` is a file in which what was learned stays, as in `where`.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
-    return stream.attach(query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state))
+    return stream.attach(
+        query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
+    )

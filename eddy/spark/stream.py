@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
+from eddy.engine.snapshot_file import check_path
 from eddy.errors import QueryError, check_flag, check_whole, quote, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
@@ -58,6 +59,7 @@ class Options:
     heavy: Mapping[str, Sequence[Any]] | None = None
     cache_memory: int | None = None
     state: str | None = None
+    remember: object = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +120,11 @@ def _choose_state(query: Query, frames: Frames, options: Options) -> str:
                 f'frame "{stream}": expected a streaming DataFrame, since state and cells are of one, got a batch one; '
                 "leave state, cells, sizes and heavy out, or read it with spark.readStream"
             )
+    if state != NOT_KEPT and options.remember is not None:
+        raise QueryError(
+            "attach: remember: expected none where there is a state store, since the checkpoint has what was learned, "
+            f"got {write_repr(options.remember)}; leave it out"
+        )
     return state
 
 
@@ -142,6 +149,7 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
         index=options.index,
         cache_memory=options.cache_memory,
+        remember=check_path(options.remember, "attach"),
     )
     passed = make_step(step)
     own |= {one: spelled.get(one.name, one.name) for one in outputs if one.stream == stream.name}

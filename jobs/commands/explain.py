@@ -9,16 +9,16 @@ from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
-from eddy.jobs.run.checking import Checked, find_state
+from eddy.jobs.run.checking import Checked, divide_filters, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
-from eddy.query import Filter, Query, fingerprint
-from eddy.query.binding import Binding, bind
+from eddy.query import fingerprint
+from eddy.query.binding import bind
 from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
-from eddy.spark.pushdown import describe_pushed, divide, find_pushable
+from eddy.spark.pushdown import describe_pushed
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> None:
     """
     if checked.binding is None or checked.layout is None:
         return
-    pushed, left = _divided(checked, checked.binding)
+    pushed, left = divide_filters(checked, checked.binding)
     wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
     fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
     check_layout(found.layout, checked.layout.describe())
@@ -113,24 +113,13 @@ def _list_index(job: Job) -> list[str]:
 
 
 def _filters(checked: Checked) -> Iterator[str]:
-    pushed = [f.name for f in _divided(checked, checked.binding)[0]] if checked.binding else []
+    pushed = [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
         told = f"{f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}"
         yield f"  {told}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:
         yield "  none"
-
-
-def _divided(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
-    """The filters that Spark will evaluate, and the query that is left to the eddy."""
-    job = checked.job
-    if not job.engine["pushdown"]:
-        return [], binding.query
-    ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
-    zone = job.spark.get("spark.sql.session.timeZone", "UTC")
-    spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
 
 
 COMMAND = Command(arguments=arguments, run=run)

@@ -143,7 +143,18 @@ def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     for name in choice:
         if name != "name" and name not in known:
             where = f'policy "{policy}"'
-            mistakes.add(("policy", name), str(unknown_name("parameter", name, ["name", *known], where=where)))
+            told = str(unknown_name("parameter", name, ["name", *known], where=where))
+            mistakes.add(("policy", name), f"{told}{_suggest_whole(policy, name, mistakes)}")
+
+
+def _suggest_whole(policy: str, parameter: str, mistakes: Mistakes) -> str:
+    """Say how to leave the file's parameters out, where another policy is set from outside."""
+    said = mistakes.outside.get(("policy", "name"), "")
+    if not said or ("policy", parameter) in mistakes.outside:
+        return ""
+    begun = "--conf 'spark.eddy.policy" if said == "--conf" else "--set 'policy"
+    whole = f'{begun}={{name="{policy}"}}\''
+    return f"; the file gives it to another policy: to leave its parameters out, write {whole}"
 
 
 def _check_index(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:

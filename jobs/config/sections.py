@@ -205,6 +205,11 @@ ENGINE = Section(
             kind=TEXT,
             choices=STATES,
         ),
+        "remember": ConfigKey(
+            text="a file in which what was learned stays for the next start, where there is no state; on a cluster one "
+            "that all machines see; `eddy learned` carries it to another job",
+            place=True,
+        ),
         "cache_memory": ConfigKey(
             text="the most bytes of a cell's caches: what parts of a join have found, kept for policies that use it; "
             "without room for it rows of one step share what they find, and no more",

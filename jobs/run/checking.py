@@ -16,6 +16,7 @@ from eddy import sql
 from eddy.engine import Engine
 from eddy.errors import QueryError, quote, unknown_name
 from eddy.jobs.config.config import Job
+from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
 from eddy.jobs.sources.registry import SOURCES
@@ -28,6 +29,7 @@ from eddy.query.state_need import KEPT, NOT_KEPT, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
+from eddy.spark.pushdown import divide, find_pushable
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
@@ -67,7 +69,10 @@ def check(job: Job) -> Checked:
     unknown_yet = [name for name in job.query.given if name not in schemas]
     binding = _bind_query(job, schemas)
     layout = None if binding is None else _layout(job, binding)
-    _try(job, ("engine", "state"), lambda: find_state(job))
+    state = _try(job, ("engine", "state"), lambda: find_state(job))
+    if _try(job, ("engine", "remember"), lambda: find_remembered(job)) is not None and state == KEPT:
+        told = f'expected none, since the checkpoint has what was learned; leave it out, or say state = "{NOT_KEPT}"'
+        job.mistakes.add(("engine", "remember"), told)
     job.mistakes.check()
     return Checked(
         job=job,
@@ -289,6 +294,17 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
     return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
 
 
+def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
+    """The filters that Spark will evaluate, and the query that is left to the eddy."""
+    job = checked.job
+    if not job.engine["pushdown"]:
+        return [], binding.query
+    ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
+    zone = job.spark.get("spark.sql.session.timeZone", "UTC")
+    spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
+    return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
+
+
 def find_state(job: Job) -> str:
     """Find where a job keeps its state.
 
@@ -307,6 +323,17 @@ def find_state(job: Job) -> str:
         return choose_state(job.query, NOT_KEPT, where="engine")
     kept = bool(job.checkpoint or asked["cells"] or asked["sizes"] or asked["heavy"])
     return choose_state(job.query, asked["state"], kept=kept, where="engine")
+
+
+def find_remembered(job: Job) -> str | None:
+    """Find the file in which a job without state keeps what it has learned."""
+    place = job.engine["remember"]
+    if place is None:
+        return None
+    local = find_local(place)
+    if local is None:
+        raise QueryError(f"expected the path of a file on this machine, or one that all machines see, got {place}")
+    return local
 
 
 def _warn_of_room(binding: Binding | None) -> Iterator[str]:

@@ -26,7 +26,7 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_state
+from eddy.jobs.run.checking import find_remembered, find_state
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
@@ -181,6 +181,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             sizes=job.engine["sizes"] or None,
             heavy=job.engine["heavy"] or None,
             state=find_state(job),
+            remember=find_remembered(job),
         )
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error

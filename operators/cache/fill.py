@@ -70,7 +70,7 @@ class Finder:
         for own, code in self._list_agreements(target, frontier, codes):
             wanted.setdefault(stem.catalog.number(own), code)
         if wanted:
-            ranges = stem.catalog.find(Request({number: wanted[number] for number in sorted(wanted)})).ranges
+            ranges = stem.catalog.find_ranges(Request({number: wanted[number] for number in sorted(wanted)}))
         else:
             ranges = self._find_by_order(target, frontier) or scan_all(rows, len(stem))
         valid = self._mask_valid(target, frontier)
@@ -84,7 +84,7 @@ class Finder:
         for one in self._list_linked(self._scope.orders, target, frontier):
             own, other = one.sides[target], one.other(target)
             number, codes = stem.catalog.number(own.key), other.key.codes(frontier.ids[other.input])
-            return stem.catalog.find(Request({}, number, [(one.ops[target], codes)])).ranges
+            return stem.catalog.find_ranges(Request({}, number, [(one.ops[target], codes)]))
         return None
 
     def _mask_valid(self, target: str, frontier: Frontier) -> Mask | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from eddy.operators.index.price import CANDIDATE, SORTED_ROW, SPARE_BITS
 from eddy.operators.index.structures.key_map import KeyMap
+from eddy.tuples.arrays import Floats
 
 FADING = 0.9
 """What a search counts for after one micro-batch, of what it counted then."""
@@ -144,6 +145,10 @@ class Admission:
         """Tell whether a map is not to be built."""
         return self._spare is not None and key_map not in self._spare and key_map in self._decided
 
+    def reconsider(self, key_map: KeyMap) -> None:
+        """Let a map be built that was left out, until it is decided about again."""
+        self._decided.pop(key_map, None)
+
     def spare(self, key_map: KeyMap) -> int:
         """Give the bits of a map's codes beyond those that number rows."""
         return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])
@@ -195,14 +200,21 @@ class Admission:
         # Those with fewer options have some more that there is no room for.
         found = [[*some, *[replace(some[-1], nbytes=math.inf)] * (most - len(some))] for some in found]
         prices = np.array([[[option.prices.get(one, math.inf) for one in asked] for option in some] for some in found])
-        nbytes = np.array([[0.0, *(option.nbytes for option in some)] for some in found])
-        upkeep = np.array([[0.0, *(option.upkeep for option in some)] for some in found]) * self._arrived
-        best = np.array([CANDIDATE * groups[group] for _, group in asked])
-        every, level = np.arange(len(found)), np.zeros(len(found), np.int64)
-        # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there.
+        sizes = [[(0.0, 0.0), *((option.nbytes, option.upkeep) for option in some)] for some in found]
+        nbytes, upkeep = np.moveaxis(np.array(sizes), 2, 0)
+        scan = np.array([CANDIDATE * groups[group] for _, group in asked])
+        every, level, taken = (
+            np.arange(len(found)),
+            np.zeros(len(found), np.int64),
+            np.full(prices[:, 0].shape, math.inf),
+        )
+        # Each step adds a map, or gives one more bits, as pays best; level 0 is a map that is not there. What takes the
+        # place of an option may not serve all that this did, as chains do not.
         while True:
-            saved = (np.maximum(best - prices, 0.0) * weights).sum(axis=2)
-            saved -= upkeep[:, 1:] - upkeep[every, level][:, None]
+            others = np.minimum(_find_least_of_others(taken), scan)
+            least = np.minimum(taken.min(axis=0), scan)
+            saved = ((least - np.minimum(others[:, None], prices)) * weights).sum(axis=2)
+            saved -= (upkeep[:, 1:] - upkeep[every, level][:, None]) * self._arrived
             size = nbytes[:, 1:] - nbytes[every, level][:, None]
             possible = (np.arange(1, most + 1) > level[:, None]) & (size <= room) & (saved > 0)
             if not possible.any():
@@ -210,6 +222,19 @@ class Admission:
                 return {option.key_map: option.spare for option in chosen}
             ratio = np.where(possible, saved / np.maximum(size, 1.0), -np.inf)
             one, step = np.unravel_index(int(ratio.argmax()), ratio.shape)
-            best = np.minimum(best, prices[one, step])
+            taken[one] = prices[one, step]
             room -= float(size[one, step])
             level[one] = step + 1
+
+
+def _find_least_of_others(taken: Floats) -> Floats:
+    """Find for each row the least of all others, column by column.
+
+    >>> _find_least_of_others(np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 9.0]])).tolist()
+    [[2.0, 4.0], [1.0, 5.0], [1.0, 4.0]]
+    """
+    columns, first = np.arange(taken.shape[1]), taken.argmin(axis=0)
+    rest = taken.copy()
+    rest[first, columns] = math.inf
+    least: Floats = np.where(np.arange(len(taken))[:, None] == first, rest.min(axis=0), taken.min(axis=0))
+    return least

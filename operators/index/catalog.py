@@ -115,13 +115,21 @@ class Catalog:
 
     @property
     def maps(self) -> tuple[KeyMap, ...]:
-        """The key maps in force."""
-        return (*self._serving.linked, *self._serving.maps) if self._serving.chosen is None else self._serving.chosen
+        """The key maps in force, without those that there is no room for."""
+        if self._serving.chosen is not None:
+            return self._serving.chosen
+        known = (*self._serving.linked, *self._serving.maps)
+        return tuple(m for m in known if not self._serving.admission.leaves_out(m))
 
     @property
     def stored(self) -> int:
         """The number of rows."""
-        return sum(part.rows for part in self._parts)
+        return self._segments.rows
+
+    @property
+    def has_chains(self) -> bool:
+        """Searches go along chains, as long as no maps were chosen."""
+        return bool(self._serving.linked) and self._serving.chosen is None
 
     @property
     def parts(self) -> Sequence[PartView]:
@@ -203,9 +211,16 @@ class Catalog:
         work = self._counts.work((key_map, request.pattern))
         work.probes += len(request)
         work.lookups += len(request)
+        work.reached += len(request) * len(chained)
         (field,) = key_map.fields
         walk = Walk(chained.chain, request.hashes(field.keys), self._rises)
         return Candidates(NO_RANGES, [((key_map, request.pattern), 0)], walk)
+
+    def find_ranges(self, request: Request) -> Ranges:
+        """Find the candidates of tuples for whom chains are no use, and keep maps for more of them."""
+        if self._serving.be_plain(request.pattern):
+            self._looks.clear()
+        return self.find(request).ranges
 
     def find(self, request: Request, bounds: TimeBounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
@@ -221,9 +236,10 @@ class Catalog:
         looks = self._list_looks(request, [number for number, size in enumerate(sizes) if size])
         within = Narrowing(bounds or NO_BOUNDS, LEAST_SAVED)
         places, found = looks.find(request, within, reach, len(self._parts))
-        for (served, _), size, own in zip(looks.served, filter(None, sizes), found, strict=True):
+        for (served, _), rows, size, own in zip(looks.served, looks.rows, filter(None, sizes), found, strict=True):
             work = self._counts.work(served)
             work.lookups += size
+            work.reached += size * rows
             work.ranges += own
         self._counts.calls += len(found)
         for key_map in looks.key_maps:

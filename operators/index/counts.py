@@ -13,7 +13,8 @@ Served = tuple[KeyMap | None, int]
 @dataclass(slots=True)
 class Work:
     """What it took: the tuples that searched, those times the parts that each of them looked into, the runs of rows
-    that were found there, their rows, and those of them that were verified.
+    that were found there, their rows, and those of them that were verified. `reached` are the rows of the parts that
+    were looked into, once for each look.
     """
 
     probes: int = 0
@@ -21,6 +22,7 @@ class Work:
     ranges: int = 0
     candidates: int = 0
     matches: int = 0
+    reached: int = 0
 
 
 @dataclass(slots=True)

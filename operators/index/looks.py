@@ -48,6 +48,7 @@ class Looks:
 
     def __init__(self, looks: Sequence[Look], pattern: int, builder: Builder) -> None:
         self.served: Sequence[tuple[Served, int]] = [((look.key_map, pattern), look.part.start) for look in looks]
+        self.rows = [look.part.rows for look in looks]
         self.key_maps = {look.key_map for look in looks}
         self.in_order = all(look.in_order for look in looks)
         self._looks = looks

@@ -10,6 +10,7 @@ from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served, Work
+from eddy.operators.index.experience import Experience
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
@@ -49,6 +50,11 @@ class Servers(NamedTuple):
     known: dict[Asked, Server]
 
 
+PLAIN_FOR = 4
+"""Micro-batches for which a pattern goes without chains once it was searched otherwise: caches that are in use search
+it in most of them, and an index for either costs time and room."""
+
+
 class Serving:
     """Finds who serves whom, by price.
 
@@ -62,8 +68,11 @@ class Serving:
         self.linked: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
+        self.experience = Experience()
         self._asked: set[Asked] = set()
         self._may_link = may_link
+        # Patterns that somebody searches who cannot go along chains, and for how many micro-batches they have none.
+        self._plain: dict[int, int] = {}
         self._rows = 0
         self._kind = kind
         self._parts = parts
@@ -104,11 +113,26 @@ class Serving:
         """Tell whether chains of so many rows stay."""
         if not rows and key_map in self.linked:
             self.linked.remove(key_map)
-        return rows > 0 and not self.admission.leaves_out(key_map)
+        return rows > 0 and key_map in self.linked and not self.admission.leaves_out(key_map)
+
+    def be_plain(self, pattern: int) -> bool:
+        """Serve a pattern without chains, since somebody asks for ranges of rows; tell whether that is new."""
+        if not self._may_link or not pattern:
+            return False
+        is_new = pattern not in self._plain
+        if is_new:
+            # Its own map was left out, since chains stood for it.
+            self.admission.reconsider(hash_map(pattern, HASH_BITS))
+            self._servers.clear()
+        self._plain[pattern] = PLAIN_FOR
+        key_map = linked_map(pattern)
+        if key_map in self.linked:
+            self.linked.remove(key_map)
+        return is_new
 
     def find_linked(self, pattern: int) -> KeyMap | None:
         """Find the chains that answer a search by some keys; None if there are none, or no room for them."""
-        if not self._may_link or not pattern or self.chosen is not None:
+        if not self._may_link or not pattern or self.chosen is not None or pattern in self._plain:
             return None
         key_map = linked_map(pattern)
         if self.admission.leaves_out(key_map):
@@ -122,6 +146,8 @@ class Serving:
 
         There are so many `rows`; whoever must know their parts tells them to `follow`.
         """
+        self.experience.note(served)
+        self._plain = {pattern: left - 1 for pattern, left in self._plain.items() if left > 1}
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return
@@ -256,18 +282,28 @@ class Serving:
         """Predict what a search takes for one tuple in so many rows."""
         if key_map is None:
             return price.CANDIDATE * rows
-        if key_map.linked:
-            return price.predict_walk(pattern, rows, self._sample.alike).price
         if not key_map.fields:
             # By an order alone half of the rows are found.
             return math.inf if pattern else price.CANDIDATE * rows / 2
         if not key_map.list_fields(pattern):
             return math.inf
-        return self._predict(key_map, rows, pattern, spare).price
+        look = self._guess(key_map, rows, pattern, spare)
+        return look._replace(candidates=look.candidates * self._find_times(key_map, pattern)).price
 
-    def _predict(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
+    def _guess(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
+        """Predict a look by what is known of the rows alone."""
+        if key_map.linked:
+            return price.predict_walk(pattern, rows, self._sample.alike)
         bits = self.find_bits(key_map, rows, spare)
         return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
+
+    def _find_times(self, key_map: KeyMap, pattern: int) -> float:
+        """Say how many candidates are found of one that is guessed."""
+        return self.experience.find_times(key_map.list_keys(pattern), pattern, self._guess_candidates)
+
+    def _guess_candidates(self, served: Served, rows: int) -> float:
+        key_map, pattern = served
+        return rows if key_map is None else self._guess(key_map, rows, pattern).candidates
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs the map that serves a search finds in one part."""
@@ -280,7 +316,7 @@ class Serving:
         best = None if part is None else self._choose(self.maps, part, pattern)
         if part is None or best is None or len(best.fields) < 2:
             return 1
-        look = self._predict(best, part.rows, pattern)
+        look = self._guess(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
@@ -288,10 +324,9 @@ class Serving:
         pattern = sum(1 << key for field in key_map.fields for key in field.keys)
         own = hash_map(pattern, HASH_BITS) if key_map.linked else key_map
         served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
-        used = {one: own.list_fields(one[0]) for one in served}
-        options = [self._price(own, used, groups, spare) for spare in reversed(price.SPARE_BITS)]
+        options = [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
         if key_map.linked:
-            each = price.predict_walk(pattern, self._rows, self._sample.alike).price / max(len(groups), 1)
+            each = self.price_part(key_map, self._rows, pattern) / max(len(groups), 1)
             prices: dict[tuple[Asked, int], float] = {((pattern, None), number): each for number in range(len(groups))}
             options += [
                 Option(key_map, spare, price.count_linked_bytes(self._rows, spare), prices, price.LINKED_ROW)
@@ -299,17 +334,28 @@ class Serving:
             ]
         return sorted(options, key=lambda option: option.nbytes)
 
-    def _price(self, key_map: KeyMap, used: Mapping[Asked, tuple[int, ...]], groups: Groups, spare: int) -> Option:
-        """Predict what searches take for one tuple, in the rows as they are; those by the same fields take the same."""
+    def _price(self, key_map: KeyMap, served: Sequence[Asked], groups: Groups, spare: int) -> Option:
+        """Predict what searches take for one tuple, in the rows as they are."""
         prices: dict[tuple[Asked, int], float] = {}
         for number, (maps, parts) in enumerate(groups.items()):
-            there = {one: fields for one, fields in used.items() if self._may_serve(key_map, maps, one[0])}
-            each = {
-                fields: sum(self.price_part(key_map, part.rows, pattern, spare) for part in parts)
-                for fields, pattern in {fields: pattern for (pattern, _), fields in there.items()}.items()
-            }
-            prices |= {(one, number): each[fields] for one, fields in there.items()}
+            there = [one for one in served if self._may_serve(key_map, maps, one[0])]
+            # Those by the same fields are guessed to take the same.
+            each = {key_map.list_fields(pattern): pattern for pattern, _ in there}
+            guesses = {fields: self._guess_all(key_map, parts, pattern, spare) for fields, pattern in each.items()}
+            for one in there:
+                looks, candidates = guesses[key_map.list_fields(one[0])]
+                times = self._find_times(key_map, one[0]) if key_map.fields else 1.0
+                prices[one, number] = looks + candidates * times
         return Option(key_map, spare, self._count_bytes(key_map, spare), prices)
+
+    def _guess_all(self, key_map: KeyMap, parts: Sequence[Part], pattern: int, spare: int) -> tuple[float, float]:
+        """Guess what one tuple's looks into some parts take, and beside that their candidates."""
+        if not key_map.list_fields(pattern):
+            return sum(self.price_part(key_map, part.rows, pattern, spare) for part in parts), 0.0
+        looks = [self._guess(key_map, part.rows, pattern, spare) for part in parts]
+        return sum(one._replace(candidates=0.0).price for one in looks), price.CANDIDATE * sum(
+            one.candidates for one in looks
+        )
 
     def _may_serve(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None, pattern: int) -> bool:
         """Tell whether a search may find rows by a map in the parts that have some maps."""
@@ -325,7 +371,14 @@ class Serving:
             return price.count_linked_bytes(self._rows, spare) + sum(piece.index.nbytes for piece in built)
         seen = [part for part in self._parts if part.built] or list(self._parts)
         seen = [p for p in seen if p.maps is None or key_map in p.maps or key_map in p.built]
-        return float(sum(price.count_bytes(key_map, p.rows, self.find_bits(key_map, p.rows, spare)) for p in seen))
+        return float(sum(self._count_part_bytes(key_map, spare, part) for part in seen))
+
+    def _count_part_bytes(self, key_map: KeyMap, spare: int, part: Part) -> int:
+        """Count the bytes of a part's index; one that stays as it is has the bits of when it was made."""
+        counted = price.count_bytes(key_map, part.rows, self.find_bits(key_map, part.rows, spare))
+        if spare != self.admission.spare(key_map):
+            return counted
+        return max(counted, sum(piece.index.nbytes for piece in part.built.get(key_map, ())))
 
     def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
         """Find the bits of the fields for so many rows of a part."""

@@ -25,6 +25,7 @@ import numpy as np
 from eddy.operators.index.price import CALL, CANDIDATE, LOOKUP, RANGE, SORTED_ROW
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.mapped import MOST_RUNS
+from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
@@ -140,7 +141,7 @@ def predict(table: MapTable, patterns: Integers, workload: Workload, *, by_value
         share *= np.where(within, alike + (1 - alike) * 2.0**-bits, 1.0)
         used |= np.where(within, keys, 0)
     if by_values:
-        share = _correct(share, used, workload)
+        share = _correct(share, used, patterns, workload)
     return PredictionTable(ranges, share, used)
 
 
@@ -153,14 +154,19 @@ def _look_up(keys: Integers, bits: Integers, workload: Workload, *, by_values: b
     return alike.take(at), np.maximum(np.minimum(2.0**bits, distinct.take(at)), 1.0)
 
 
-def _correct(share: Floats, used: Integers, workload: Workload) -> Floats:
+def _correct(share: Floats, used: Integers, patterns: Integers, workload: Workload) -> Floats:
     """Hold against what was found: no less than what agrees in all keys, times what was found of that."""
     masks, at = np.unique(used, return_inverse=True)
-    least = np.array([workload.keys.alike(int(mask)) for mask in masks])
-    found = np.array([workload.corrected.get(int(mask), 1.0) for mask in masks])
     at = at.reshape(used.shape)
-    corrected: Floats = np.minimum(np.maximum(share, least.take(at)) * found.take(at), 1.0)
-    return corrected
+    least = np.array([workload.keys.alike(int(mask)) for mask in masks])
+    found = np.ones((len(masks), len(patterns)))
+    rows, columns = ({int(one): at for at, one in enumerate(ones)} for ones in (masks, patterns))
+    # What is known of all patterns that go by some keys comes before what is known of one of them.
+    for (mask, pattern), times in sorted(workload.corrected.items(), key=lambda known: known[0][1]):
+        if mask in rows and (pattern == REST or pattern in columns):
+            found[rows[mask], columns.get(pattern, slice(None))] = times
+    corrected: Floats = np.maximum(share, least.take(at)) * found[at, np.arange(len(patterns))]
+    return np.minimum(corrected, 1.0)
 
 
 def total(priced: Priced, chosen: Sequence[int]) -> float:

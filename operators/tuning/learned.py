@@ -72,7 +72,7 @@ class Learned:
     idle: int = 0
     next_look: int = 0
     work: int = 0
-    corrected: dict[int, float] = field(default_factory=dict)
+    corrected: dict[tuple[int, int], float] = field(default_factory=dict)
     rivals: list[Rival] = field(default_factory=list)
 
     def put(self, maps: tuple[KeyMap, ...]) -> None:

@@ -23,7 +23,7 @@ class Searched(NamedTuple):
     """What an input was asked, what was found of what was predicted, and the micro-batches that a row stays."""
 
     observed: Observed
-    corrected: Mapping[int, float]
+    corrected: Mapping[tuple[int, int], float]
     life: float
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from eddy.operators.index.counts import IndexCounts, Served, Work
+from eddy.operators.index.experience import FEWEST, MOST_TIMES
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
@@ -18,12 +19,6 @@ from eddy.tuples.request import list_keys
 
 MOST_SERVED = 1 << 11
 """Pairs of a map and a pattern that are told apart; others, of a query with very many patterns, are not looked at."""
-
-FEWEST_CANDIDATES = 256
-"""Candidates, found or predicted, from which on they say something: by chance they are a tenth more or less."""
-
-MOST_CORRECTED = 64.0
-"""By how much at most a prediction is corrected, either way."""
 
 MOST_SORTS, FEWEST_SORTS = 32.0, 0.25
 """How often a row can be put in order for a map: the bounds of what is believed."""
@@ -81,6 +76,10 @@ class TunedCatalog(Sampled, Protocol):
     @property
     def stored(self) -> int:
         """The number of rows."""
+
+    @property
+    def has_chains(self) -> bool:
+        """Searches go along chains, as long as no maps were chosen."""
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -178,7 +177,11 @@ class Observed:
         return {m: at for at, m in enumerate(maps)}, {p: at for at, p in enumerate(patterns)}, look
 
     def describe(
-        self, parts: Sequence[Part], sampled: Sampled, corrected: Mapping[int, float], room: float = math.inf
+        self,
+        parts: Sequence[Part],
+        sampled: Sampled,
+        corrected: Mapping[tuple[int, int], float],
+        room: float = math.inf,
     ) -> Workload:
         """Give the searches, and the rows that there were on average, as prices need them."""
         rows = self.stored / max(self.batches, 1)
@@ -202,21 +205,20 @@ class Observed:
             row_bytes=sum(part.nbytes for part in held) / built if built else 8.0,
         )
 
-    def correct(self, workload: Workload) -> dict[int, float]:
-        """Give, by the keys that searches went by, how many candidates were found of one that was predicted."""
+    def correct(self, workload: Workload) -> dict[tuple[int, int], float]:
+        """Give, by the keys that searches went by and their pattern, the candidates found of one that was predicted."""
         maps, patterns, look = self._predict(workload)
-        found: dict[int, float] = {}
-        expected: dict[int, float] = {}
+        sums: dict[tuple[int, int], tuple[float, float]] = {}
         for (one, pattern), done in self.served.items():
             if one not in maps:
                 continue
             at = maps[one], patterns[pattern]
-            used = int(look.used[at])
-            found[used] = found.get(used, 0.0) + done.candidates
-            rows = done.lookups * workload.stored / workload.parts
-            expected[used] = expected.get(used, 0.0) + float(look.share[at]) * rows
+            used, rows = int(look.used[at]), done.lookups * workload.stored / workload.parts
+            for known in ((used, pattern), (used, REST)):
+                found, expected = sums.get(known, (0.0, 0.0))
+                sums[known] = found + done.candidates, expected + float(look.share[at]) * rows
         return {
-            used: min(max(found[used] / predicted, 1 / MOST_CORRECTED), MOST_CORRECTED)
-            for used, predicted in expected.items()
-            if predicted > 0 and max(found[used], predicted) >= FEWEST_CANDIDATES
+            known: min(max(found / expected, 1 / MOST_TIMES), MOST_TIMES)
+            for known, (found, expected) in sums.items()
+            if expected > 0 and max(found, expected) >= FEWEST
         }

@@ -59,7 +59,7 @@ def write_tuner(tuner: Tuner, names: Sequence[str]) -> dict[str, Any]:
             "maps": None if learned.maps is None else _write_maps(learned.maps),
             "shares": list(map(list, learned.shares.items())),
             "rivals": [[_write_maps(one.maps), one.ahead] for one in learned.rivals],
-            "corrected": list(map(list, learned.corrected.items())),
+            "corrected": [[used, pattern, times] for (used, pattern), times in learned.corrected.items()],
         },
         "assessment": tuner.assessment.snapshot(),
         "observed": _write_observed(tuner.observed),
@@ -84,7 +84,10 @@ def read_tuner(tuner: Tuner, names: Sequence[str], state: Mapping[str, Any]) -> 
         Rival(_read_maps(rival, keys), _read_number(ahead))
         for rival, ahead in _read_list(state["learned"]["rivals"], MOST_RIVALS)
     ]
-    learned.corrected = _read_shares(state["learned"]["corrected"], keys, MOST_CORRECTIONS)
+    learned.corrected = {
+        (keys.mask(used), keys.mask(pattern)): _read_number(times)
+        for used, pattern, times in _read_list(state["learned"]["corrected"], MOST_CORRECTIONS)
+    }
     observed = _read_observed(state["observed"], keys)
     trial = None if state["trial"] is None else _read_trial(state["trial"], keys)
     tuner.go_on(learned, observed, trial, _renumber(state["assessment"], keys))

@@ -63,8 +63,10 @@ KINDS: Mapping[str, Kind] = {
         keys=(*LAYOUT, "bits", "assess", "epsilon", "theta", "training", "cost"), cost="paper", chooses_again=False
     ),
     # A set of maps by cost, and what is best for the searches that are to come.
-    "chosen": Kind(keys=(*LAYOUT, *TUNING, "cost"), is_free=True, is_thrifty=True),
-    TOLD: Kind(keys=(*LAYOUT, "schedule", "period", "trigger", "migrate", "cost"), is_free=True, is_told=True),
+    "chosen": Kind(keys=(*LAYOUT, "chains", *TUNING, "cost"), is_free=True, is_thrifty=True),
+    TOLD: Kind(
+        keys=(*LAYOUT, "chains", "schedule", "period", "trigger", "migrate", "cost"), is_free=True, is_told=True
+    ),
 }
 
 
@@ -108,7 +110,7 @@ class IndexSettings:
     @property
     def may_link(self) -> bool:
         """Searches may go along chains: each pattern has an index of its own, and windows bound a search."""
-        return self.chains and not self.does.chooses and self.merge and self.time_order
+        return self.chains and (self.does.is_free or not self.does.chooses) and self.merge and self.time_order
 
     def describe(self) -> dict[str, Any]:
         """Give the keys that the kind uses, with their values.

@@ -56,7 +56,7 @@ MOST_WAIT = 64
 """By how many times at most the wait after a switch that was taken back grows, and what the next one must save."""
 
 MOST_CORRECTIONS = 512
-"""Sets of keys of which it is remembered what was found of what was predicted."""
+"""Sets of keys, with a pattern each, of which it is remembered what was found of what was predicted."""
 
 TAKEN_BACK = "taken back"
 
@@ -153,9 +153,15 @@ class Tuner:
         self.assessment = self.assess_anew()
 
     def _may_choose(self) -> bool:
-        """Tell whether prices say something: what is cheap in a window that fills is not what is, once rows go."""
-        learned = self.learned
-        return not self._does.is_free or learned.arrived > self._catalog.stored or learned.batches >= MOST_FILLING
+        """Tell whether there is anything to choose, and prices say something.
+
+        Nothing is cheaper than chains, which a row joins once. What is cheap in a window that fills is not what is,
+        once rows go.
+        """
+        if not self._does.is_free:
+            return True
+        is_full = self.learned.arrived > self._catalog.stored or self.learned.batches >= MOST_FILLING
+        return is_full and not self._catalog.has_chains
 
     def _look(self, why: str, searches: Mapping[int, float]) -> None:
         """Look for cheaper maps if that is due, and hold those that were found before against those in force."""

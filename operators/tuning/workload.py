@@ -44,7 +44,8 @@ class Workload:
 
     `searches` are tuples that searched, by pattern. Of the stored rows `stored` is how many one of them may look at, in
     `parts` parts. `sorts` is how often a row is put in order for a map, from when it comes until it goes. `corrected`
-    has, by the mask of keys that a search went by, how many candidates were found of one that was predicted. `room` and
+    has, by the mask of keys that a search went by and its pattern, REST for any, how many candidates were found of one
+    that was predicted. `room` and
     `row_bytes` are the bytes for indexes, and those that a row takes in one of them. `calls` are the parts looked
     into, by however many tuples at once.
     """
@@ -55,7 +56,7 @@ class Workload:
     keys: KeyFacts
     parts: float = 1.0
     sorts: float = 4.0
-    corrected: Mapping[int, float] = field(default_factory=dict)
+    corrected: Mapping[tuple[int, int], float] = field(default_factory=dict)
     room: float = math.inf
     row_bytes: float = 8.0
     calls: float = 0.0

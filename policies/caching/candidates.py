@@ -25,8 +25,8 @@ class Candidate(NamedTuple):
         return self.start < other.stop and other.start < self.stop
 
 
-def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], most: int) -> list[Candidate]:
-    """List the caches that may be placed in a route, the smallest first; `most` are looked at."""
+def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str]) -> list[Candidate]:
+    """List the caches that may be placed in a route, the smallest first."""
     found: list[Candidate] = []
     for start, stop in _list_parts(route, probes):
         inputs = frozenset(probe_target(hop.operator) for hop in route[start:stop] if hop.operator in probes)
@@ -34,7 +34,7 @@ def list_candidates(task: Task, route: Sequence[Hop], probes: Collection[str], m
         hop = next((hop for hop in task.options(route[:start]) if hop.operator == name), None)
         if hop is not None:
             found.append(Candidate(hop, start, stop, inputs))
-    return found[:most]
+    return found
 
 
 def keeps_prefix(inputs: frozenset[str], routes: Mapping[str, Sequence[Hop]], probes: Collection[str]) -> bool:

@@ -22,6 +22,10 @@ from eddy.policies.shared.merit import Costs
 HOPELESS = 1.5
 """Times what the probes take from which on a trial ends, unless the cache is still being filled."""
 
+HOPELESS_FOR_FEW = 3.0
+"""The same while it is tried on a part of the rows, and for as many rounds after: all that it takes to begin is theirs,
+and fewer of them come with a key that another has found."""
+
 TRIALS_SHARE = 0.01
 """The share of what probes take that trials in vain may cost: the dearer one was, the later is the next."""
 
@@ -54,9 +58,8 @@ class Upkeep:
 
     @property
     def price(self) -> float:
-        """What a round takes, by the latest ones."""
-        latest = list(self._rounds)[-LATEST:]
-        return sum(latest) / max(len(latest), 1)
+        """What a round takes: on average, since now and then one takes far more, when a tap was torn."""
+        return sum(self._rounds) / max(len(self._rounds), 1)
 
     @property
     def all(self) -> float:
@@ -169,7 +172,7 @@ class SharedCaches:
         is_falling = any(user.standing.takings.is_falling for user in users)
         if share <= 1 - self._change:
             self._adopt(users, share, known)
-        elif seen >= LATEST + ROUNDS or (share > HOPELESS and not is_falling):
+        elif seen >= LATEST + ROUNDS or (share > _find_limit(seen) and not is_falling):
             for user in self._list_users(hop, TRIED):
                 self._give_up(user, f"tried, and took {share:.2f} of what the probes take", known)
 
@@ -282,6 +285,11 @@ class SharedCaches:
             self.find(origin).restore(told)
         for operator, pattern, told in state["upkeep"]:
             self.find_upkeep(Hop(operator, pattern)).restore(told)
+
+
+def _find_limit(seen: int) -> float:
+    """Find from which share on a trial ends that was seen for so many rounds."""
+    return HOPELESS if seen >= 2 * LATEST else HOPELESS_FOR_FEW
 
 
 def _divide(taken: float, without: float) -> float:

@@ -257,7 +257,6 @@ class StreamMesh:
         schedule, rates = self.schedule, self.rates
         mesh = None if self.current is None else self.current.mesh
         overheads = rates.overheads(schedule.numbers["batch"])
-        is_again = schedule.is_staged and mesh is not None
         return Question(
             number=int(schedule.numbers["next"]),
             reason=self._reason,
@@ -270,7 +269,7 @@ class StreamMesh:
             steps=self.pace.count_budget(self._count_seconds()),
             tables=self.evidence.by_bucket.copy(),
             is_recount=mesh is not None and mesh.is_grid and schedule.is_recount,
-            may_wait=is_again and schedule.may_wait,
+            may_wait=schedule.is_staged and schedule.may_wait,
             takes_former=schedule.is_staged,
         )
 

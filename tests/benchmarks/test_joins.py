@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmarks import joins, plots, workloads
+from benchmarks import joins, plots, windows, workloads
 from benchmarks.workloads import BATCH, COMMON, COMPLETE, CONTRAST, STREAMS, Workload
 
 LITTLE = 300
@@ -33,6 +33,16 @@ def test_all_contenders_find_the_same_results(workload: Workload, order: str) ->
         joins.agree(answers)
         found += len(joins.rows_of(answers[joins.BY_HAND]))
     assert found > 0
+
+
+@pytest.mark.process
+def test_both_kinds_of_kernels_take_turns_over_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "BASE", 500)
+    told = list(windows.windows((500, 2_000), counted=1, folder=tmp_path))
+    for name in windows.CONTENDERS:
+        (line,) = (str(line) for line in told if str(line).startswith(name + " " * (34 - len(name))))
+        assert line.endswith(" times")
+    assert (tmp_path / "join_windows.svg").exists()
 
 
 def test_answers_that_differ_are_found() -> None:

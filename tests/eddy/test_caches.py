@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -354,6 +354,49 @@ def test_mistakes_are_told(parameters: Mapping[str, Any], said: str) -> None:
 def test_a_budget_below_nothing_is_refused() -> None:
     with pytest.raises(eddy.QueryError, match="cache_memory: expected a whole number of 0 or more"):
         pairs("fixed", memory=-1, rows=10)
+
+
+def test_a_budget_below_one_key_keeps_nothing_and_changes_nothing() -> None:
+    policy = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}
+    least, plain = pairs(policy, memory=1), pairs("fixed")
+    assert found_in(least.results) == found_in(plain.results)
+    assert (least.report.caches()["nbytes"] == 0).all()
+
+
+def test_of_many_parts_of_a_join_the_smallest_are_looked_at_and_that_is_told() -> None:
+    names = "abcde"
+    chance = np.random.default_rng(0)
+    data = {n: pa.table({"ts": np.arange(60), "k": chance.integers(0, 30, 60)}) for n in names}
+    streams = [eddy.Stream(n, time="ts", window=eddy.Range(20), delay=0) for n in names]
+    joins = [f"{one}.k = {other}.k" for one, other in pairwise(names)]
+    query = eddy.Query(streams=streams, joins=joins, select=["a.ts"])
+    policy = {"name": "a_caching", "order": "fixed", "m": 2}
+    decided = eddy.run_local(query, data, policy=policy, batch_rows=20).report.counters[-1].insight.decisions
+    told = {decision.stream: decision.reason for decision in decided}
+    assert "4 larger parts of the join are not looked at: m is 2" in told["a"]
+    assert "cached_b_c profiled" in told["a"]
+
+
+@pytest.mark.parametrize(("kind", "error"), [(pa.int32(), ""), (pa.float64(), ""), (pa.string(), "r.x = s.x")])
+def test_keys_of_unequal_types_join_as_they_do_without_caches(kind: pa.DataType, error: str) -> None:
+    """Numbers are compared as numbers; what nothing compares is the error that it is without caches."""
+    data = {
+        "r": pa.table({"ts": range(60), "x": pa.array([n % 7 for n in range(60)]).cast(kind)}),
+        "s": pa.table({"ts": range(60), "x": [n % 7 for n in range(60)], "k": [n % 5 for n in range(60)]}),
+        "t": pa.table({"ts": range(60), "k": [n % 5 for n in range(60)]}),
+    }
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(20), delay=0) for name in data]
+    query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts", "s.ts as b", "t.ts as c"])
+
+    def answer(policy: Any) -> Any:
+        try:
+            return found_in(eddy.run_local(query, data, policy=policy, batch_rows=7).results)
+        except eddy.QueryError as found:
+            return str(found)
+
+    answers = [answer(policy) for policy in ("fixed", FORCED, "x_join")]
+    assert answers[0] == answers[1] == answers[2]
+    assert (error in answers[0]) if isinstance(answers[0], str) else len(answers[0]) > 0
 
 
 def shapes(policy: Any, *, filters: Sequence[eddy.Filter] = (), rows: int = 300) -> Run:

@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission
+from eddy.operators.index import admission, price
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -235,7 +235,7 @@ def in_order(results: pa.Table) -> pa.Table:
 
 
 CHOICES: list[wiring.IndexChoice] = [
-    *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "migrate": "all", **OFTEN}),
+    *(None, {"kind": "patterns", "merge": False}, {"kind": "chosen", "chains": False, "migrate": "all", **OFTEN}),
     *({"kind": "bits", "bits": 3, **OFTEN}, {"kind": "hash", "count": 1, **OFTEN}),
 ]
 """Layouts that find other candidates: some look through all rows, where others have an index."""
@@ -331,7 +331,8 @@ def test_a_steady_stream_keeps_its_indexes(kind: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(learned, "LOOK", 0)
     often = {"training": 1_000} if kind == "static" else {"period": 1_000, "trigger": 1_000, "theta": 0.01}
     parts = steady_batches(40)
-    running = steady_engine({"kind": kind, **often}, parts[0])
+    # Where searches go along chains, nothing is chosen.
+    running = steady_engine({"kind": kind, **often, **({"chains": False} if kind == "chosen" else {})}, parts[0])
     switches = [n for n, part in enumerate(parts) for one in tell(running, part)[1] if one.observed is None]
     assert all(n < 10 for n in switches)
     assert kind == "chosen" or switches
@@ -370,11 +371,28 @@ def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
     assert sum(n >= 50 for n in switches) <= late
 
 
+def test_where_searches_go_along_chains_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row joins a chain once, so no other index is cheaper; without compiled kernels there are no chains."""
+    monkeypatch.setattr(learned, "LOOK", 0)
+    often = {"kind": "chosen", "period": 500, "trigger": 500, "theta": 0.01}
+    parts = steady_batches(16)
+    looks = {}
+    for chains in (True, False):
+        running = steady_engine({**often, "chains": chains}, parts[0])
+        for part in parts:
+            tell(running, part)
+        tuning = unpack(running.snapshot())[0]["tuning"]["inputs"]
+        looks[chains] = sum(one["learned"]["looks"] for one in tuning.values())
+    assert looks[False] > 0
+    assert (looks[True] == 0) == choose_kernels().kernels.walks
+
+
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])
 def test_tuning_goes_on_from_any_micro_batch_as_without_the_stop(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was learned of the searches is in the state, to the last count."""
     monkeypatch.setattr(learned, "LOOK", 0)
     index = {"kind": kind, "assess": "cdia_random", "migrate": "all", **OFTEN, "theta": 0.01}
+    index |= {"chains": False} if kind == "chosen" else {}
     parts = steady_batches(24)
     whole = steady_engine(index, parts[0])
     for part in parts:
@@ -427,6 +445,22 @@ def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytes
         candidates.append(sum(count.candidates for count in own) / sum(count.matches for count in own))
     # Searched by one of the two keys it is 4 in the second micro-batch after the change, and 6 in the sixth.
     assert all(few < 2.1 for few in (*candidates[:12], *candidates[13:]))
+
+
+def test_work_is_predicted_by_what_searches_have_found() -> None:
+    """Nine of ten tuples ask for a value that no row has, which what is known of the rows does not say."""
+    chance, rows = np.random.default_rng(5), 2_000
+    asked = eddy.Query(
+        streams=[eddy.Stream(name, time="ts", window=eddy.Range(500), delay=0) for name in "ab"], joins=["a.k = b.k"]
+    )
+    data = {
+        name: pa.table({"ts": np.arange(rows), "k": chance.integers(0, most, rows)})
+        for name, most in (("a", 100), ("b", 10))
+    }
+    told = eddy.run_local(asked, data, policy="fixed", batch_rows=100).report.indexes()
+    late = told[(told["input"] == "b") & (told["batch"] >= 8)]
+    searched = late[["predicted", "observed"]].sum() - price.SORTED_ROW * late["sorted_rows"].sum()
+    assert searched["predicted"] == pytest.approx(searched["observed"], rel=0.1)
 
 
 def test_a_run_explains_its_indexes() -> None:

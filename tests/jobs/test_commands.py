@@ -80,6 +80,23 @@ def test_run_tells_what_is_wrong_before_it_starts_spark(
     assert (out, err.startswith("error: "), expected in err) == ("", True, True)
 
 
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (["policy.name=fixed"], "to leave its parameters out, write --set 'policy={name=\"fixed\"}'\n"),
+        (["policy.name=fixed", "policy.attributes=3"], 'unknown parameter "attributes"; known: "name", "order"\n'),
+        (["policy.attributs=3"], 'did you mean "attributes"?'),
+    ],
+)
+def test_a_policy_that_is_set_is_told_from_its_parameters_in_the_file(
+    sets: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word for one in sets for word in ("--set", one)]
+    assert cli.main(["validate", "conf/three_way.toml", *given]) == 2
+    assert told in capsys.readouterr().err
+    assert cli.main(["validate", "conf/three_way.toml", "--set", 'policy={name="fixed"}']) == 0
+
+
 def test_only_run_takes_arguments_for_spark() -> None:
     with pytest.raises(SystemExit):
         cli.main(["validate", "conf/quickstart.toml", "--", "--master", "local"])

@@ -85,9 +85,9 @@ def test_a_cache_that_takes_more_is_given_up_and_tried_again_later() -> None:
     for _ in range(1_000):
         world.rounds(1)
         trying.append(world.caches.is_trying)
-    # A trial takes three rounds, and probes have to take a hundred times what it lost before the next.
+    # A trial takes six rounds, and probes have to take a hundred times what it lost before the next.
     assert trying[300] is False
-    assert sum(trying) == 2 * 3
+    assert sum(trying) == 6
     assert set(world.states().values()) == {"unused"}
 
 
@@ -261,6 +261,17 @@ def test_calls_are_saved() -> None:
     assert calls[1] < 0.6 * calls[0]
     told = cached.report.caches()
     assert told["hits"].sum() > 0.5 * told["look_ups"].sum()
+
+
+@pytest.mark.parametrize("without", [0.02, 0.5])
+def test_each_row_goes_one_way_while_a_cache_is_tried_on_a_part_of_them(without: float) -> None:
+    """Some go without caches, some try one, and the others go as they did."""
+    query, data = make()
+    more = {"interval": 100, "without": without, "costs": "unit"}
+    found = eddy.run_local(query, data, policy={**BY_CALLS, **more}, batch_rows=1_000, clock=steady_clock())
+    assert found.results.num_rows == run("fixed").results.num_rows
+    states = {decision.reason for c in found.report.counters for decision in c.insight.decisions}
+    assert any("tried" in reason for reason in states)
 
 
 def test_a_policy_tells_which_caches_it_uses() -> None:

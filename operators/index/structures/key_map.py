@@ -65,6 +65,10 @@ class KeyMap:
         """
         return tuple(n for n, field in enumerate(self.fields) if all(pattern >> key & 1 for key in field.keys))
 
+    def list_keys(self, pattern: int) -> tuple[int, ...]:
+        """List the keys of these fields: those by which such a search goes."""
+        return tuple(sorted({key for n in self.list_fields(pattern) for key in self.fields[n].keys}))
+
     def describe(self, names: Sequence[str]) -> str:
         """Write it in words.
 

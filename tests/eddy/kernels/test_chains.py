@@ -28,7 +28,7 @@ class Draw:
     def __init__(self, data: st.DataObject) -> None:
         self.data = data
         self.rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
-        self.rows, values = self.choose(0, 1, 2, 50, 300), self.choose(1, 3, 40, 1_000)
+        self.rows, values = self.choose(50, 300, 0, 1, 2), self.choose(3, 40, 1, 1_000)
         self.hashes: Hashes = self.rng.integers(0, 1 << 64, values, np.uint64)
         # Of some values, only the bits behind those of a tag differ.
         self.hashes[: values // 4] = self.hashes[0] ^ np.arange(values // 4).astype(np.uint64)
@@ -57,7 +57,7 @@ class Draw:
             terms=[Term("=", own, valid, wanted, known)][: self.choose(0, 1)],
             before=before,
             ranked=None if before is None else self.choose(None, ranks),
-            times=self.choose(None, np.sort(rng.integers(0, 20, stored))),
+            times=self.choose(*[np.sort(rng.integers(0, 20, stored))] * 2, None),
             bounds=TimeBounds(self.choose(None, low), self.choose(None, high)),
             alive=self.choose(None, rng.random(stored) < 0.8),
             stored=stored,
@@ -140,6 +140,16 @@ def is_right(walk: Walk, asked: Screen, at: int, row: int) -> bool:
         said.append(earliest is None or asked.times[row] >= earliest[at])
         said.append(latest is None or asked.times[row] <= latest[at])
     return all(said) and (asked.alive is None or bool(asked.alive[row]))
+
+
+@KINDS
+@pytest.mark.parametrize(("rises", "found"), [(False, [0, 1, 3]), (True, [3])])
+def test_an_old_row_ends_a_chain_only_where_rows_rise(kernels: Kernels, rises: bool, found: list[int]) -> None:
+    chain = Chain(np.zeros(2, np.uint32), np.zeros(4, np.uint64), 1)
+    kernels.link(chain, np.full(4, 1, np.uint32), 0)
+    asked = Screen([], None, None, np.array([9, 9, 2, 9]), TimeBounds(np.array([5]), None), None, 4)
+    walked = kernels.walk(Walk(chain, np.ones(1, np.uint64), rises), asked, 0, 100, False)
+    assert (walked.rows.tolist(), walked.candidates) == (found, len(found))
 
 
 @KINDS

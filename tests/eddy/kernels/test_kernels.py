@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
+from eddy.kernels import addresses, chain_loops, loops
 from eddy.kernels.arguments import (
     NO_BOUNDS,
     CodeTable,
@@ -242,6 +244,16 @@ def test_memory_of_others_that_may_not_be_written_to_is_read() -> None:
     lots.add(None, 0, 4)
     found = COMPILED.screen(Ranges(np.array([[0], [0]]), np.array([[4], [1]]), lots), asked, 0, 100)
     assert listed(found) == ([0, 0, 1], [2, 3, 0], 2, 5)
+
+
+def test_loops_that_are_kept_are_those_of_these_sources() -> None:
+    """A loop calls what is in other files, of which numba's cache knows nothing."""
+    made = {**vars(loops), **vars(chain_loops)}
+    kept = {
+        name: made[name].py_func.__qualname__ for name in ("sort_codes", "look_up", "screen", "link", "unlink", "walk")
+    }
+    assert kept == {name: f"{name}_{loops.name_sources()}" for name in kept}
+    assert {Path(str(module.__file__)).name for module in (addresses, loops, chain_loops)} == set(loops.SOURCES)
 
 
 @pytest.mark.parametrize("broken", ["row", "run", "own", "wanted", "begins", "order", "times"])

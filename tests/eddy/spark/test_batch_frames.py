@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
 import eddy
+from eddy.engine.snapshot import unpack
+from eddy.engine.snapshot_file import read_file
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,10 +68,28 @@ def test_rows_without_an_answer_are_put_aside(frame: DataFrame) -> None:
     [
         (query(), {"state": "store"}, "since state and cells are of one, got a batch one"),
         (query(), {"cells": 2}, "since state and cells are of one, got a batch one"),
+        (query(), {"remember": "x", "state": "none", "policy": "fixt"}, 'unknown policy "fixt"'),
+        (query(), {"remember": 3}, "attach: remember: expected the path of a file, got 3"),
         (query(max_results=5), {}, "since max_results counts the results of a whole micro-batch, got a batch one"),
     ],
-    ids=["state", "cells", "limit"],
+    ids=["state", "cells", "policy", "path", "limit"],
 )
 def test_what_needs_state_needs_a_stream(frame: DataFrame, query: eddy.Query, options: Any, said: str) -> None:
     with pytest.raises(eddy.QueryError, match=said):
         eddy.attach(query, {"a": frame}, **options)
+
+
+def test_where_there_is_state_nothing_else_is_remembered(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value AS k", "'x' AS text")
+    with pytest.raises(eddy.QueryError, match="attach: remember: expected none where there is a state store"):
+        eddy.attach(query(), {"a": stream}, state="store", remember="learned")
+
+
+def test_what_was_learned_outlives_the_call(frame: DataFrame, tmp_path: Path) -> None:
+    """The answer is the same, and whoever comes next goes on."""
+    for seed in (1, 2):
+        answer = eddy.attach(query(), {"a": frame}, remember=tmp_path / "learned", seed=seed, policy="source")
+        assert answer.count() == len([k for k in range(0, 1_500, 3) if 0 < k % 7 < 5])
+        snapshot = read_file(tmp_path / "learned")
+        assert snapshot is not None
+        assert unpack(snapshot)[0]["came"]["a"]["rows"] > (seed - 1) * 1_000

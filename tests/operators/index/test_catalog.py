@@ -17,7 +17,7 @@ from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
 from eddy.operators.index.structures import chained
-from eddy.operators.index.structures.key_map import KeyMap, hash_map
+from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
 from eddy.operators.tuning.settings import IndexSettings
@@ -391,3 +391,20 @@ def test_keys_are_numbered_and_named() -> None:
     (key_map,) = held.catalog.maps
     assert isinstance(key_map, KeyMap)
     assert key_map.fields[0].keys == (1,)
+
+
+@pytest.mark.parametrize("pairs", [0, 1, 100])
+def test_what_takes_the_place_of_an_order_serves_what_that_did(pairs: int) -> None:
+    """Chains are quicker for their own pattern, and leave those with more keys to a look through all rows."""
+    order, chains = hash_map(0b01, 16), linked_map(0b01)
+    deciding = admission.Admission()
+    deciding.ask((0b01, None), 10)
+    if pairs:
+        deciding.ask((0b11, None), pairs)
+    options = [
+        admission.Option(order, 0, 30_000.0, {((0b01, None), 0): 10.0, ((0b11, None), 0): 20.0}, upkeep=0.0),
+        admission.Option(chains, 0, 40_000.0, {((0b01, None), 0): 1.0}, upkeep=0.0),
+    ]
+    deciding.rest([chains], lambda _, spare: 100_000.0, lambda _: options, 50_000, {None: 2_000})
+    # Nine a tuple are saved by chains; without the order a pair takes 3,000.
+    assert deciding.leaves_out(chains) == (pairs > 0)

@@ -48,6 +48,7 @@ class ModelCatalog:
     dearer: Mapping[KeyMap, float] = field(default_factory=dict)
     maps: tuple[KeyMap, ...] = ()
     chosen: bool = False
+    has_chains: bool = False
     parts: list[ModelPart] = field(default_factory=list)
     uses: list[tuple[KeyMap, ...]] = field(default_factory=list)
     migrated: list[int] = field(default_factory=list)

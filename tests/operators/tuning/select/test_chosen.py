@@ -83,7 +83,7 @@ def test_what_was_found_corrects_what_is_predicted() -> None:
         keys=Spread(chances={0: 0.005, 1: 0.005}),
     )
     believed = Chosen(IndexSettings(kind="chosen")).select(workload)
-    known = Chosen(IndexSettings(kind="chosen")).select(replace(workload, corrected={0b11: 200.0}))
+    known = Chosen(IndexSettings(kind="chosen")).select(replace(workload, corrected={(0b11, 0): 200.0}))
     assert any(len([key for field in one.fields for key in field.keys]) == 2 for one in believed)
     assert [one.fields for one in known] == [(Field(keys=(0,), bits=16),)]
 
