@@ -55,8 +55,6 @@ AGE_GOAL = 1.1
 AGES = 1_000
 """Micro-batches of a query that is old."""
 
-SIZES = (250, 500, 1_000, 2_000, 4_000, 8_000)
-
 
 def complete(rows: int = ROWS) -> Iterator[Line]:
     """Every pair of streams has an equality of its own."""
@@ -109,31 +107,6 @@ def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[Line]:
     yield f"{count:,} micro-batches of {size} rows a stream, {workload.name}: the median of the last {tenth} is"
     goal = f"(goal: at most {AGE_GOAL:.2f}): {_verdict(late / early, AGE_GOAL)}"
     yield f"{late / early:.3f} times that of the second {tenth}, in turns {goal}"
-
-
-def growth(sizes: Sequence[int] = SIZES, folder: Path = plots.FIGURES) -> Iterator[Line]:
-    """Measure the cost by rows of a micro-batch and of windows."""
-    windows = [10 * rows for rows in sizes]
-    by_batch, by_window = [_cost(rows, WINDOW) for rows in sizes], [_cost(BATCH, window) for window in windows]
-    yield "milliseconds a micro-batch of four streams, one key with as many values as the window has rows"
-    yield "rows a stream:   " + "".join(f"{rows:>10,}" for rows in sizes)
-    yield f"window {WINDOW:,}:   " + "".join(f"{cost:10.2f}" for cost in by_batch)
-    yield "window (rows):   " + "".join(f"{window:>10,}" for window in windows)
-    yield f"batch {BATCH:,}:     " + "".join(f"{cost:10.2f}" for cost in by_window)
-    curves = {
-        f"rows a stream in a micro-batch (window {WINDOW:,})": (sizes, by_batch),
-        f"rows in a window (micro-batch {BATCH:,})": (windows, by_window),
-    }
-    plots.growth(folder / "joins_growth.svg", curves)
-
-
-def _cost(rows: int, window: int) -> float:
-    """Milliseconds of the median micro-batch once the windows are full."""
-    workload = Workload(name="growth", keys={"k": STREAMS}, domains=lambda _: [window], window=window)
-    full = -(-window // rows)
-    parts = batches(workload.data((full + 12) * rows), rows)
-    engine = _engine(workload, parts[0], "fixed")
-    return float(np.median([_drain(engine, batch) for batch in parts][full:])) * 1e3
 
 
 def _drain(engine: Engine, batch: Batch) -> float:
@@ -263,4 +236,4 @@ def rows_of(answer: pa.Table | Columns | list[pa.Table]) -> list[tuple[int, ...]
     return sorted(zip(*(table.column(s).to_pylist() for s in sorted(table.column_names)), strict=True))
 
 
-BENCHMARKS = (complete, contrast, common, memory, age, growth)
+BENCHMARKS = (complete, contrast, common, memory, age)

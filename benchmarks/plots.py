@@ -10,7 +10,6 @@ from itertools import cycle
 from pathlib import Path
 
 import matplotlib as mpl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
@@ -39,17 +38,6 @@ def age(place: Path, milliseconds: Sequence[float], medians: Mapping[str, float]
     _save(figure, place)
 
 
-def growth(place: Path, curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> None:
-    """Cost over what grows, each with a line through its first point that grows as fast."""
-    figure = Figure(figsize=(7, 3), layout="constrained")
-    for (name, (sizes, costs)), axes in zip(curves.items(), _row(figure, len(curves)), strict=True):
-        axes.loglog(sizes, costs, "o-", label="measured")
-        axes.loglog(sizes, [costs[0] * size / sizes[0] for size in sizes], "--", label="linear")
-        axes.set(xlabel=name, ylabel="milliseconds a micro-batch")
-        axes.legend(fontsize="small")
-    _save(figure, place)
-
-
 def contenders(
     place: Path, grows: str, sizes: Sequence[int], curves: Mapping[str, Sequence[tuple[float, float, float]]]
 ) -> None:
@@ -71,10 +59,6 @@ def contenders(
     axes.set(xlabel=grows, ylabel="milliseconds a micro-batch")
     axes.legend(fontsize="small")
     _save(figure, place)
-
-
-def _row(figure: Figure, count: int) -> list[Axes]:
-    return [figure.add_subplot(1, count, number) for number in range(1, count + 1)]
 
 
 def _save(figure: Figure, place: Path) -> None:

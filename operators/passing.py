@@ -72,7 +72,6 @@ class Passing:
     """Holds rows for the micro-batch in which they arrive."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        self._schema = schema
         self._columns = {field.name: Passed(field, self) for field in schema}
         self._in_use: list[Passed] = []
         self._rows = self._none = no_rows(schema)

@@ -9,7 +9,6 @@ first.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 MOST_COMBINATIONS = 1 << 16
@@ -43,11 +42,6 @@ def select(offers: Sequence[Offer]) -> list[Offer]:
     if len(offers) < MOST_COMBINATIONS.bit_length():
         return _select_all(offers)
     return _select_greedily(offers)
-
-
-def is_legal(chosen: Sequence[Offer]) -> bool:
-    """Tell whether no two of them stand in for the same probe."""
-    return not any(_overlap(one, other) for one, other in combinations(chosen, 2))
 
 
 def value(chosen: Sequence[Offer]) -> float:

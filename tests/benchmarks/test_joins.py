@@ -78,12 +78,12 @@ def test_the_best_order_and_its_share() -> None:
     assert (joins._best(looked), joins._share(looked)) == ("ba", 0.5)
 
 
-def test_age_and_growth_are_told_and_drawn(tmp_path: Path) -> None:
-    lines = [str(line) for line in (*joins.age(20, tmp_path), *joins.growth((250,), tmp_path))]
+def test_age_is_told_and_drawn(tmp_path: Path) -> None:
+    lines = [str(line) for line in joins.age(20, tmp_path)]
     assert lines[1].startswith(
         f"{float(lines[1].split()[0]):.3f} times that of the second 2, in turns (goal: at most 1.10): "
     )
-    assert {file.name for file in tmp_path.iterdir()} == {"joins_age.svg", "joins_growth.svg"}
+    assert {file.name for file in tmp_path.iterdir()} == {"joins_age.svg"}
 
 
 def test_a_figure_is_the_same_when_its_numbers_are(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterable
 from functools import partial
 from itertools import combinations
 
@@ -16,7 +17,7 @@ from eddy import wiring
 from eddy.contracts import Hop, Prices, Setting, Statistic, Statistics
 from eddy.policies.a_caching import ACaching
 from eddy.policies.caching.candidates import Candidate
-from eddy.policies.caching.select import Offer, is_legal, select, value
+from eddy.policies.caching.select import Offer, select, value
 from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.tuples.splitmix import splitmix64
 from tests.policies.checks import steady_clock
@@ -167,6 +168,12 @@ def draw(chance: np.random.Generator, *, shared: bool) -> list[Offer]:
         costs = 3.0 if shared else float(chance.random() * 4)
         offers.append(Offer("abc"[chance.integers(0, 3)], start, stop, cache, float(chance.normal(4, 4)), costs))
     return offers
+
+
+def is_legal(chosen: Iterable[Offer]) -> bool:
+    """Whether no two of them stand in for the same probe."""
+    probes = [(offer.stream, probe) for offer in chosen for probe in range(offer.start, offer.stop)]
+    return len(probes) == len(set(probes))
 
 
 def best_value(offers: list[Offer]) -> float:

@@ -276,4 +276,4 @@ def explain_plan(plan: WherePlan) -> str:
 
 def column(name: str) -> Column:
     """Give a column by its whole name."""
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(backtick(name))
