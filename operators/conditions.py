@@ -1,8 +1,8 @@
 """The conditions of a join, ready to be asked of rows.
 
-Rows are found by a `Pair`: an equality, or an order whose keys sort as their values do. A `Residual` is any condition
-at all, and is asked of candidates that have been found. A `Pattern` is what can be asked of tuples that span certain
-inputs.
+Rows are found by a `JoinPair`: an equality, or an order whose keys sort as their values do. A `Residual` is any
+condition at all, and is asked of candidates that have been found. A `Pattern` is what can be asked of tuples that span
+certain inputs.
 """
 
 from __future__ import annotations

@@ -30,4 +30,4 @@ class Whole(Cached):
 
     def _make_cache(self, key: CacheKey) -> Cache:
         caches = self._caches
-        return WholeCache(self._scope, key, self._stems, caches.taps, caches.clock, caches.check_whole)
+        return WholeCache(self._scope, key, self._stems, caches.taps, caches.clock, caches.check_room)

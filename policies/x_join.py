@@ -30,7 +30,7 @@ from eddy.contracts import (
 from eddy.observe.caching import write_notes
 from eddy.policies.caching.tree_costs import TreeCosts
 from eddy.policies.caching.trees import Part, find_best_tree, read_tree
-from eddy.query.join_graph import is_whole, probe_name, probe_target, whole_name
+from eddy.query.join_graph import is_kept_whole, probe_name, probe_target, whole_name
 
 SEARCH = "search"
 
@@ -53,6 +53,8 @@ class XJoin(Policy):
     def __init__(self, setting: Setting, *, tree: str = SEARCH, rounds: int = 10) -> None:
         self._probes = setting.prices.probes
         self._inputs = [probe_target(name) for name in setting.operators if name in self._probes]
+        # By name alone a filter might be taken for one of them.
+        self._wholes = frozenset(name for name in setting.options if is_kept_whole(name))
         check_whole(rounds, "rounds", where='policy "x_join"')
         if tree != SEARCH and not self._inputs:
             raise QueryError(f'policy "x_join": tree: expected none, since the query joins nothing, got {tree!r}')
@@ -99,7 +101,7 @@ class XJoin(Policy):
             self._filter(task, route)
             while part - spans:
                 route.append(self._join(task, route, part, spans))
-                spans |= part if is_whole(route[-1].operator) else {probe_target(route[-1].operator)}
+                spans |= part if route[-1].operator in self._wholes else {probe_target(route[-1].operator)}
         self._filter(task, route)
         return tuple(route)
 
@@ -143,7 +145,7 @@ class XJoin(Policy):
     def insight(self) -> Insight:
         """The tree, and the route of each stream that has come."""
         told = sorted(self._told.items())
-        notes = [self._note(origin, hop) for origin, route in told for hop in route if is_whole(hop.operator)]
+        notes = [self._note(origin, hop) for origin, route in told for hop in route if hop.operator in self._wholes]
         return Insight(decisions=[self._tell(origin, route) for origin, route in told], caches=notes)
 
     def _note(self, origin: str, hop: Hop) -> CacheNote:

@@ -24,8 +24,7 @@ class CacheCount:
     `cache` names the inputs that it has combinations of, and `key` the columns by which tuples look them up. Of its
     `look_ups` as many as there are `hits` found a key that was held. `filled` keys were found anew, and `refused` ones
     had too many candidates. `fresh` rows came that it was kept up with, in `seconds`; the combinations of `tapped` ones
-    of these had passed anyway. `keys` are held at the end, with
-    so many `combinations`, in `nbytes`.
+    of these had passed anyway. `keys` are held at the end, with so many `combinations`, in `nbytes`.
     """
 
     cache: str

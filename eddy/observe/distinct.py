@@ -28,7 +28,7 @@ NEVER_AGAIN = 0.995
 HALVINGS = 40
 """Steps of a search between two numbers: they agree in all digits that count then."""
 
-ROUNDS = 10
+MOST_WINDOWS = 10
 """Windows that are remembered: W of the thesis."""
 
 
@@ -45,7 +45,7 @@ class DistinctKeys:
         self.window = window
         self._bits = np.zeros(BITS, np.bool_)
         self._counted = 0
-        self._shares: deque[float] = deque(maxlen=ROUNDS)
+        self._shares: deque[float] = deque(maxlen=MOST_WINDOWS)
 
     @property
     def windows(self) -> int:
@@ -55,7 +55,7 @@ class DistinctKeys:
     @property
     def is_full(self) -> bool:
         """Whether as many windows are known as are remembered."""
-        return len(self._shares) == ROUNDS
+        return len(self._shares) == MOST_WINDOWS
 
     @property
     def share(self) -> float:
@@ -64,7 +64,7 @@ class DistinctKeys:
 
     def add(self, hashes: Hashes) -> None:
         """Count keys, given by hashes whose first bits are as good as chance; of very many the first ones do."""
-        begun, most = 0, min(len(hashes), ROUNDS * self.window)
+        begun, most = 0, min(len(hashes), MOST_WINDOWS * self.window)
         while begun < most:
             end = min(begun + self.window - self._counted, most)
             self._bits[hashes[begun:end] >> np.uint64(64 - BITS.bit_length() + 1)] = True
@@ -87,7 +87,7 @@ class DistinctKeys:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self.window = state["window"]
-        self._shares = deque(state["shares"], maxlen=ROUNDS)
+        self._shares = deque(state["shares"], maxlen=MOST_WINDOWS)
         self._counted, places = state["under_way"]
         self._bits[:] = False
         self._bits[places] = True

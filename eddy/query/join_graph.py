@@ -42,7 +42,7 @@ def whole_name(inputs: Iterable[str]) -> str:
     return "_".join(["whole", *sorted(inputs)])
 
 
-def is_whole(operator: str) -> bool:
+def is_kept_whole(operator: str) -> bool:
     """Tell whether an option joins inputs all of whose combinations are kept, by its name."""
     return operator.startswith(whole_name([""]))
 

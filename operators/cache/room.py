@@ -48,7 +48,7 @@ class Caches:
         A cache that is worth less for its bytes goes first: what others grow into is its room.
         """
         memory = self.limit
-        self.check_whole()
+        self.check_room()
         excess = self.nbytes - memory
         if excess <= 0:
             return
@@ -59,7 +59,7 @@ class Caches:
                 cache.store.shrink(max(before - excess, 0))
                 excess -= before - cache.store.nbytes
 
-    def check_whole(self, more: int = 0) -> None:
+    def check_room(self, more: int = 0) -> None:
         """Refuse to go on where parts of a join that are kept whole, and so many bytes more, have no room."""
         whole = [cache for cache in self.all if cache.is_whole]
         needed = sum(cache.store.nbytes for cache in whole) + more

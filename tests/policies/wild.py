@@ -8,7 +8,7 @@ import numpy as np
 
 from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
 from eddy.policies.shared.paths import find_paths
-from eddy.query.join_graph import is_cached, is_whole
+from eddy.query.join_graph import is_cached, is_kept_whole
 from eddy.tuples import Hop
 
 
@@ -45,7 +45,7 @@ class Wild(Policy):
         steps: list[Hop] = []
         aside: list[tuple[Hop, ...]] = []
         while ready and (not steps or task.chance().random() < 0.7):
-            options = tuple(hop for hop in task.options(steps) if self.whole or not is_whole(hop.operator))
+            options = tuple(hop for hop in task.options(steps) if self.whole or not is_kept_whole(hop.operator))
             cached = tuple(hop for hop in options if is_joined(hop))
             hops = cached if cached and task.chance().random() < self.joined else (*ready, *options)
             steps.append(hops[task.chance().integers(len(hops))])
@@ -97,4 +97,4 @@ class JoiningWhole(Joining):
 
 def is_joined(hop: Hop) -> bool:
     """Whether an option joins several inputs at once."""
-    return is_cached(hop.operator) or is_whole(hop.operator)
+    return is_cached(hop.operator) or is_kept_whole(hop.operator)
