@@ -47,7 +47,7 @@ def run_once(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
 def _write(frame: DataFrame, stop: Stop, teller: Teller, write: Callable[[], None]) -> bool:
     """Write a frame, and tell of Spark's tasks meanwhile; says whether it came to its end."""
     spark, failed = frame.sparkSession, list[BaseException]()
-    # A tag of its own, so that tasks of others are not counted, nor cancelled.
+    # A tag of its own, so that nobody else's work in the session is cancelled.
     tag = f"eddy-pass-{id(frame)}"
 
     def work() -> None:

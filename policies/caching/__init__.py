@@ -1,1 +1,1 @@
-"""Where caches are placed in the routes of streams: which there can be, what they are worth, and which are used."""
+"""Where caches are placed in the routes of streams, and which trees of joins they are compared with."""

@@ -2,7 +2,7 @@
 
 It follows section 5.5.1 of Babu's thesis. What probes take is known from the one price list, and from how many tuples
 come out of each: a share of the rows always goes without caches. What a cache takes is what was seen in the last rounds
-in which it was used, with everything in it: look-ups, misses, and what it took to keep it up.
+in which it was used, look-ups and misses. What it takes to keep it up is counted once for all who ask it, in `sharing`.
 """
 
 from __future__ import annotations
