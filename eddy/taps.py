@@ -8,13 +8,16 @@ note of them, and of whether it has seen all:
     a filter drops one of 3        under way 2      it is dead, so nobody needs its pairs
     probe_s makes 4 of 2           under way 0      the 4 have passed, and nothing else can
 
-It is torn once a tuple goes another way: what it has seen is not all then, and in this micro-batch of no use.
+It is torn once a tuple goes another way: what it has seen is not all then, and in this micro-batch of no use. So it is
+where an option drops a tuple that has no match in another input yet: one that comes later may match, and want its
+pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eddy.query.join_graph import is_meets, meets_name
 from eddy.tuples import Lineage, Tuples
 
 MOST_PASSED = 1 << 18
@@ -53,7 +56,9 @@ class Tap:
         if not acted or not before.spans < self.inputs:
             return
         self._under_way -= acted
-        if made.lineage.spans < self.inputs:
+        if len(made) < acted and self._has_asked_others(before, made.lineage):
+            self.tear(before)
+        elif made.lineage.spans < self.inputs:
             self._under_way += len(made)
         elif made.lineage.spans != self.inputs or made.faults is not None or self._kept + len(made) > MOST_PASSED:
             # Of a tuple with a fault it is not known whether it has joined.
@@ -61,6 +66,10 @@ class Tap:
         elif len(made):
             self.passed.append(made)
             self._kept += len(made)
+
+    def _has_asked_others(self, before: Lineage, after: Lineage) -> bool:
+        """Tell whether a step has asked if another input has a match: what it drops is not dead, but too early."""
+        return any(is_meets(one) for one in (after.done - before.done).difference(map(meets_name, self.inputs)))
 
     def tear(self, before: Lineage) -> None:
         """Take note that tuples go another way."""

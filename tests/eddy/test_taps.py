@@ -48,14 +48,20 @@ def test_some_are_under_way() -> None:
         (some("b", 3), some("ab", 1)),
         (some("b", 3), some("abc", 1)),
         (some("b", 3), some("bc", 1, faults=np.ones(1, np.uint8))),
+        (some("b", 3), some("b", 0, "meets_a")),
     ],
-    ids=["another input first", "all inputs at once", "a fault"],
+    ids=["another input first", "all inputs at once", "a fault", "no match yet in another input"],
 )
 def test_tuples_that_go_another_way_tear_it(torn: tuple[Tuples, Tuples]) -> None:
     tap = tap_after(torn)
     assert not tap.is_whole
     tap.begin()
     assert tap.is_whole
+
+
+def test_tuples_without_a_match_among_its_inputs_are_no_loss() -> None:
+    assert tap_after((some("b", 3), some("b", 0, "meets_c"))).is_whole
+    assert tap_after((some("b", 3), some("b", 3, "meets_a")), (some("b", 3, "meets_a"), some("bc", 1))).is_whole
 
 
 def test_too_many_tear_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,3 +130,31 @@ def test_exhaustive_legs_tear_taps() -> None:
     assert sorted(map(str, found.results.to_pylist())) == sorted(map(str, plain.results.to_pylist()))
     assert found.results.num_rows > 1_000
     assert found.report.caches()["tapped"].sum() == 0
+
+
+class Meeting(Policy):
+    """Rows of `b` go by the cache; of the others only those go on that have a match in `b` by then."""
+
+    def __init__(self, setting: Setting) -> None:
+        pass
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        wanted = "meets_b" if task.lineage.origin == "a" else "whole_a_c"
+        return [Leg(route=(next((hop for hop in task.options([]) if hop.operator == wanted), ready[0]),))]
+
+
+def test_rows_that_have_no_match_yet_are_kept_for_those_that_come() -> None:
+    """The second row of `a` is dropped, since its match in `b` comes a micro-batch later, and then there it is."""
+    rows = {
+        "a": pa.table({"ts": [1, 2, 3], "k": [8, 1, 8], "x": [5, 5, 5]}),
+        "b": pa.table({"ts": [1, 2, 3], "k": [9, 9, 1]}),
+        "c": pa.table({"x": [5]}),
+    }
+    query = eddy.Query(
+        streams=[eddy.Stream(name, time="ts") for name in "ab"],
+        tables=[eddy.Table("c")],
+        joins=["a.k = b.k", "a.x = c.x"],
+        select=["a.ts", "b.ts as b"],
+    )
+    found = eddy.run_local(query, rows, policy=Meeting, batch_rows=1)
+    assert found.results.to_pylist() == [{"ts": 2, "b": 3}]
