@@ -125,10 +125,13 @@ class Emission:
         faulty = np.flatnonzero(done.faults.astype(np.bool_) & ~aside)
         if len(faulty):
             first = done.take(faulty[:1])
+            fault = self._faults.find(int(done.faults[faulty[0]]))
+            # A join has no on_error.
+            is_filter = any(fault.predicate == f.name for f in self._binding.query.filters)
+            cure = 'guard the text, or give the filter on_error = "drop", "keep" or "reject"'
             raise QueryError(
-                f"{self._faults.find(int(done.faults[faulty[0]])).text}\nEverything else lets it pass: the first of "
-                f"{len(faulty):,} such rows or combinations {self._locate(first.ids)}; mend it, guard the text, or "
-                'give the filter on_error = "drop", "keep" or "reject"'
+                f"{fault.text}\nEverything else lets it pass: the first of {len(faulty):,} such rows or combinations "
+                f"{self._locate(first.ids)}; mend it, {cure if is_filter else 'or guard the text'}"
             )
         self.results -= int(aside.sum())
         self.rejected.append(done.take(np.flatnonzero(aside)))

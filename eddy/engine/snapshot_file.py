@@ -80,7 +80,10 @@ def read_file(file: Path) -> Snapshot | None:
         raise CheckpointError(f"file: {read_message(error)}") from error
     begin = len(MARK) + 2 * NUMBER_BYTES
     if not body.startswith(MARK) or len(body) < begin:
-        raise CheckpointError(f"file: expected {MARK!r} and two numbers in front, got {body[:begin]!r}")
+        raise CheckpointError(
+            f"file: expected {MARK!r} and two numbers in front, got {body[:begin]!r}; "
+            "give a file that `eddy learned export` or `remember` has written"
+        )
     middle = len(MARK) + NUMBER_BYTES
     kind, length = int.from_bytes(body[len(MARK) : middle], "big"), int.from_bytes(body[middle:begin], "big")
     return Snapshot(kind, body[begin : begin + length].decode(errors="replace"), body[begin + length :])

@@ -149,6 +149,7 @@ def make_query(asked: Asked, columns: Sequence[str], name: str, select: Sequence
         raise QueryError(
             "where: expected a frame with a column whose name is a text that stands once, got none; rename the columns"
         )
+    _check_looked_into(asked)
     found = next(iter(sorted(asked.find_needed(columns))), columns[0])
     conditions: dict[str, Any] = dict(asked.conditions)
     return Query(
@@ -160,6 +161,22 @@ def make_query(asked: Asked, columns: Sequence[str], name: str, select: Sequence
         **conditions,
         **more,
     )
+
+
+def _check_looked_into(asked: Asked) -> None:
+    """Refuse a table that nothing brings together with the frame."""
+    texts = [text for found in asked.conditions.values() for text in found]
+    read = [column for text in texts for column in sql.parse(text, where="where").columns]
+    read += [column for one in asked.filters if len(one.on) > 1 for column in one.predicate.columns]
+    known = {fold_case(name) for name in (asked.stream, *asked.lookups.tables)}
+    if any(fold_case(str(column.stream)) not in known for column in read):
+        return  # a name that is wrong says more
+    named = asked.lookups.find_tables(read)
+    if left := [table for table in asked.lookups.tables if table not in named]:
+        raise QueryError(
+            f"where: tables: nothing looks into {quote(left)}; name it in joins, semi or anti, as in "
+            f'joins="user = {left[0]}.id", or leave it out'
+        )
 
 
 def strip_query(query: Query, outputs: Sequence[sql.Column], name: Callable[[sql.Column], str]) -> Query:

@@ -9,6 +9,7 @@ the value's key.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import tomllib
@@ -125,10 +126,31 @@ class Mistakes:
         'line 7, sink.path'
         """
         path = self._spell(path)
-        if path in self.outside:
-            return f"{self.outside[path]}, {join_key(path)}"
+        if origin := self._find_origin(path):
+            return f"{origin}, {join_key(path)}"
         line = find_nearest(self.lines, path)
         return f"line {line}, {join_key(path)}" if line else join_key(path)
+
+    def _find_origin(self, path: KeyPath) -> str:
+        """Say where a value comes from that is not from the file, or a part of one.
+
+        >>> Mistakes("job.toml", {("policy",): 7}, {("policy",): "--set"}).place(("policy", "tree"))
+        '--set, policy.tree'
+        """
+        return next((self.outside[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.outside), "")
+
+    def suggest_section(self, path: KeyPath) -> str:
+        """Suggest a section of the file where one is given from outside alone: its name may be misspelt.
+
+        >>> mistakes = Mistakes("job.toml", {("filters", "large"): 7}, {("filters", "lrage", "cost"): "--set"})
+        >>> mistakes.suggest_section(("filters", "lrage"))
+        '; the file has no [filters.lrage], did you mean "filters.large"?'
+        """
+        if path in self.lines or not any(given[: len(path)] == path for given in self.outside):
+            return ""
+        beside = {join_key(one): one for one in self.lines if one[:-1] == path[:-1]}
+        close = difflib.get_close_matches(join_key(path), beside, n=1)
+        return f'; the file has no [{join_key(path)}], did you mean "{close[0]}"?' if close else ""
 
     def _spell(self, path: KeyPath) -> KeyPath:
         """Spell a place as the file does."""

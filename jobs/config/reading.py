@@ -94,7 +94,8 @@ class TableReader:
     def _key(self, key: ConfigKey, value: Any, path: KeyPath, *, missing: bool) -> Any:
         if missing:
             if key.required:
-                self._mistakes.add(path, f"expected {key.kind.expected}, got none; add it: {key.text}")
+                hint = self._mistakes.suggest_section(path[:2])
+                self._mistakes.add(path, f"expected {key.kind.expected}, got none; add it: {key.text}{hint}")
             return key.default
         self.given.add(path)
         if not key.kind.fits(value):

@@ -124,6 +124,18 @@ def _note_errors(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
         mistakes.add(path, str(error).removeprefix(f"{path[-1]}: "))
 
 
+@contextmanager
+def _note_filter_errors(path: KeyPath, values: Mapping[str, Any], mistakes: Mistakes) -> Iterator[None]:
+    """Turn an error of a filter into a mistake at the key that it begins with, or else at what the filter evaluates."""
+    try:
+        yield
+    except QueryError as error:
+        first = str(error).removeprefix(f'filter "{path[-1]}": ').partition(" ")[0].rstrip(":")
+        keys = (first, "where" if values.get("where") else "function")
+        named = next((key for key in keys if values.get(key) is not None), None)
+        mistakes.add((*path, named) if named else path, str(error))
+
+
 def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> Stream | None:
     path = ("streams", name)
     time = _time(name, values, mistakes, alone=alone)
@@ -198,8 +210,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     if named and function is None:
         # What it is has been noted; what else is said of it can still be tried.
         function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
-    key = "where" if values.get("where") else "function"
-    with _note_errors((*path, key) if values.get(key) else path, mistakes):
+    with _note_filter_errors(path, values, mistakes):
         built = _build_filter(Filter(name, function=function, **rest), values)
         with _note_errors((*path, "after"), mistakes):
             return built.pin(values.get("after"))

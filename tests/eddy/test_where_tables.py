@@ -224,7 +224,7 @@ def test_a_row_that_is_put_aside_is_told_of_once() -> None:
             {"tables": {"K": pa.table({"id": [1]})}, "semi": "k = k.id"},
             'table "K": the frame has a column of this name',
         ),
-        ({"tables": {"u": pa.table({"id": [1]})}}, 'no join leads from "rows" to "u"'),
+        ({"tables": {"u": pa.table({"id": [1]})}}, 'nothing looks into "u"; name it in joins, semi or anti'),
         ({"tables": {"u": pa.table({"id": [1]})}, "semi": "k = u.key"}, 'unknown column "u.key"'),
         ({"tables": {"u": pa.table({"id": [1]})}, "semi": "k = v.id"}, 'unknown stream or table "v"'),
         ({"tables": {"u": pa.table({"id": [1]})}, "anti": "k ="}, "where: anti"),
@@ -235,3 +235,11 @@ def test_a_row_that_is_put_aside_is_told_of_once() -> None:
 def test_what_is_wrong_is_one_error(given: dict[str, Any], said: str) -> None:
     with pytest.raises(eddy.QueryError, match=said):
         eddy.where(pa.table({"k": [1], "k_u_id": [2]}), lambda k: k > 0, **given)
+
+
+def test_a_join_without_an_answer_is_not_told_of_on_error() -> None:
+    frame, users = pa.table({"k": [1]}), pa.table({"id": ["b"]})
+    with pytest.raises(eddy.QueryError, match="cannot be cast") as raised:
+        eddy.where(frame, tables={"u": users}, joins="k = u.id")
+    assert "mend it, or guard the text" in str(raised.value)
+    assert "on_error" not in str(raised.value)

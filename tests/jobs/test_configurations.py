@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from eddy.errors import QueryError
 from eddy.jobs import cli
-from eddy.jobs.config.config import load
+from eddy.jobs.config.config import load, write_stated
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import check
 from tests.house import ROOT
@@ -232,6 +233,26 @@ def test_mistakes_in_one_part_hide_none_of_each_other(tmp_path: Path, capsys: py
     assert "time_limit: expected a duration" in told
 
 
+@pytest.mark.parametrize(
+    ("example", "given", "said"),
+    [
+        ("three_way", 'policy={name="x_join", tree="((clicks order) users)"}', "  --set, policy.tree: "),
+        ("batch_filters", "filters.scripted.cache=lots", '  --set, filters.scripted.cache: filter "scripted": cache'),
+        ("batch_filters", "filters.bad_token.batch_size=2", "  --set, filters.bad_token.batch_size: "),
+        ("batch_filters", "filters.scriptd.cache=9", 'no [filters.scriptd], did you mean "filters.scripted"?'),
+    ],
+)
+def test_what_is_wrong_from_outside_is_told_there(example: str, given: str, said: str) -> None:
+    with pytest.raises(QueryError, match="1 mistake") as raised:
+        check(load(ROOT / "conf" / f"{example}.toml", [from_command(given)]))
+    assert said in str(raised.value)
+
+
+def test_a_section_from_outside_is_said_to_be_from_there() -> None:
+    job = load(ROOT / "conf" / "three_way.toml", [from_command('policy={name="x_join"}')])
+    assert 'policy.name="x_join" from="--set"' in "\n".join(write_stated(job))
+
+
 def test_the_first_job_of_the_readme_is_right(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "job.toml").write_text(text, "utf-8")
@@ -317,8 +338,8 @@ HIDDEN = [
     ("line 21, filters.b.where: ", 'did you mean "page"?'),
     ("line 24, filters.c.where: ", "the text ends here"),
     ("line 27, filters.d.function: ", 'did you mean "bad_token"?'),
-    ("line 27, filters.d.function: ", "time_limit: expected a duration"),
     ("line 28, filters.d.columns: ", 'did you mean "page"?'),
+    ("line 29, filters.d.time_limit: ", "time_limit: expected a duration"),
     ("line 38, sink.rows: ", "a whole number of 1 or more"),
 ]
 """Every mistake of the file above, and nothing that only follows from one."""

@@ -114,7 +114,7 @@ class Evil:
     [
         (lambda body: body[:-7], "checksum does not match"),
         (lambda body: body[:5], "expected b'edl1' and two numbers in front"),
-        (lambda _: b"", "expected b'edl1' and two numbers in front"),
+        (lambda _: b"", "give a file that `eddy learned export` or `remember` has written"),
         (lambda _: pickle.dumps(Evil()), "expected b'edl1' and two numbers in front"),
         (lambda body: body[:60] + bytes([body[60] ^ 1]) + body[61:], "checksum does not match"),
         (lambda body: body[:11] + b"\x07" + body[12:], "format"),
