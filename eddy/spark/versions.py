@@ -43,7 +43,7 @@ def set_zone(field: pa.Field, zone: str) -> pa.Field:
     """Give the times in a column another zone, however deep they stand.
 
     >>> set_zone(pa.field("at", pa.list_(pa.timestamp("us", "UTC"))), "Asia/Tokyo").type
-    ListType(list<element: timestamp[us, tz=Asia/Tokyo]>)
+    ListType(list<item: timestamp[us, tz=Asia/Tokyo]>)
     """
     kind = field.type
     if pa.types.is_timestamp(kind) and kind.tz == UTC:

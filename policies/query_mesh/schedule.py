@@ -264,7 +264,7 @@ class Pace:
     >>> pace = Pace("unit")
     >>> pace.count(calls=60, seconds=0.0)
     >>> pace.end_round(), pace.end_round()
-    (2, 0)
+    (1, 0)
     """
 
     def __init__(self, costs: Costs) -> None:
