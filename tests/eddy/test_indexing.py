@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission, price
+from eddy.operators.index import admission, price, serving
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -374,6 +374,7 @@ def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
 def test_where_searches_go_along_chains_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row joins a chain once, so no other index is cheaper; without compiled kernels there are no chains."""
     monkeypatch.setattr(learned, "LOOK", 0)
+    monkeypatch.setattr(serving, "MOST_KEYS", 8)
     often = {"kind": "chosen", "period": 500, "trigger": 500, "theta": 0.01}
     parts = steady_batches(16)
     looks = {}

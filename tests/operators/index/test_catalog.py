@@ -12,7 +12,7 @@ import pytest
 from eddy.kernels.arguments import NO_BOUNDS, Screen
 from eddy.kernels.choice import Choice, choose_kernels
 from eddy.operators.columns import FixedWidth
-from eddy.operators.index import admission, catalog
+from eddy.operators.index import admission, catalog, serving
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.serving import Serving
@@ -146,6 +146,7 @@ def test_rows_are_linked_once(walks: bool, monkeypatch: pytest.MonkeyPatch) -> N
     """Where kernels are compiled; without, they are put in order."""
     kernels = choose_kernels().kernels._replace(walks=walks)
     monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    monkeypatch.setattr(serving, "MOST_KEYS", 2)
     held = Linked()
     again = run(held, 40)
     assert {key_map.linked for key_map in held.catalog.maps} == {walks}
@@ -157,6 +158,7 @@ def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatc
     """Rows that nobody has looked for since they came are in no chain, and go like the others."""
     kernels = choose_kernels().kernels._replace(walks=True)
     monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    monkeypatch.setattr(serving, "MOST_KEYS", 2)
     held = Linked()
     for number in range(30):
         held.come(np.arange(number * 50, number * 50 + 50))
@@ -171,6 +173,7 @@ def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.Monkey
     """With less room they have fewer heads; with far less, rows are put in order, in fewer bytes."""
     kernels = choose_kernels().kernels._replace(walks=True)
     monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    monkeypatch.setattr(serving, "MOST_KEYS", 2)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
     monkeypatch.setattr(chained, "FEWEST_BITS", 2)
     wide = Linked(values=500)
