@@ -64,8 +64,8 @@ class Serving:
     """Finds who serves whom, by price.
 
     `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern. Where it
-    `may_link`, searches by the one key of an input go along chains of all rows instead, if there is room for them; these
-    are `linked`.
+    `may_link`, searches by the one key of an input go along chains of all rows instead, if there is room; these are
+    `linked`.
     """
 
     def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
