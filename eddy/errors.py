@@ -13,9 +13,9 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 LONGEST_TEXT = 500
@@ -66,8 +66,8 @@ class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
 
 
-def need_package(name: str, extra: str, what: str) -> ModuleSpec:
-    """Find a package that only some of our users need, and that an extra of ours installs.
+def need_package(name: str, extra: str, what: str) -> Path:
+    """Find the folder of a package that only some of our users need, and that an extra of ours installs.
 
     >>> need_package("elephants", "zoo", "feeding")
     Traceback (most recent call last):
@@ -77,7 +77,7 @@ def need_package(name: str, extra: str, what: str) -> ModuleSpec:
     spec = find_spec(name)
     if spec is None:
         raise QueryError(f'{what}: expected the package "{name}", got none; pip install "eddy-spark[{extra}]"')
-    return spec
+    return Path(*(spec.submodule_search_locations or ()))
 
 
 def warn(text: str) -> None:

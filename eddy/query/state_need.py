@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from eddy.errors import QueryError, check_choice
+from collections.abc import Sequence
+
+from eddy.errors import QueryError, check_choice, quote
 from eddy.query.query import Query
 
 KEPT, NOT_KEPT = "store", "none"
 
 STATES = (KEPT, NOT_KEPT)
 """Where what must outlive a micro-batch is kept on Spark: in its state store, or nowhere."""
+
+OF_CELLS = ("cells", "sizes", "heavy")
+"""The options that speak of the cells of a state store; without one there are no cells."""
 
 
 def find_state_need(query: Query) -> str:
@@ -28,10 +33,18 @@ def find_state_need(query: Query) -> str:
     return ""
 
 
-def choose_state(query: Query, asked: str | None = None, *, kept: bool = False, where: str = "attach") -> str:
+def choose_state(
+    query: Query,
+    asked: str | None = None,
+    *,
+    of_cells: Sequence[str] = (),
+    kept: bool = False,
+    where: str = "attach",
+) -> str:
     """Choose where what must outlive a micro-batch is kept: as is asked for, or as the query needs it.
 
-    `kept` says that something else is to be kept, such as what cells have learned.
+    `of_cells` are the options of cells that were given; `kept` says that something else is to be kept, such as what was
+    learned.
 
     >>> from eddy.query import Stream
     >>> choose_state(Query(streams=[Stream("a")])), choose_state(Query(streams=[Stream("a")]), kept=True)
@@ -42,7 +55,12 @@ def choose_state(query: Query, asked: str | None = None, *, kept: bool = False, 
         check_choice(asked, STATES, "state", where=where)
     if asked == NOT_KEPT and need:
         raise QueryError(f'{where}: state: expected "{KEPT}", since {need}; got "{NOT_KEPT}"')
-    return asked or (KEPT if need or kept else NOT_KEPT)
+    if asked == NOT_KEPT and of_cells:
+        raise QueryError(
+            f'{where}: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
+            'out, or say state="store"'
+        )
+    return asked or (KEPT if need or of_cells or kept else NOT_KEPT)
 
 
 def describe_state(query: Query, state: str) -> str:

@@ -22,12 +22,12 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
 from eddy.engine.snapshot_file import check_path
-from eddy.errors import QueryError, check_flag, check_whole, quote, write_repr
+from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
-from eddy.query.state_need import NOT_KEPT, choose_state
+from eddy.query.state_need import NOT_KEPT, OF_CELLS, choose_state
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, make_readable, read
 from eddy.spark.layout.layout import Layout
@@ -107,13 +107,8 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
-    of_cells = [name for name in ("cells", "sizes", "heavy") if getattr(options, name) is not None]
-    state = choose_state(query, options.state, kept=bool(of_cells) or not HAS_ARROW_UDF)
-    if state == NOT_KEPT and of_cells:
-        raise QueryError(
-            f'attach: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
-            'out, or say state="store"'
-        )
+    of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
+    state = choose_state(query, options.state, of_cells=of_cells, kept=not HAS_ARROW_UDF)
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(

@@ -25,6 +25,7 @@ from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.to_query import build_query
 from eddy.predicates.faults import REJECT
 from eddy.query import Query
+from eddy.query.state_need import OF_CELLS
 from eddy.query.validation import duration
 from eddy.redaction import KeyPath, display
 from eddy.wiring import find_index_mistakes, policy_names, policy_parameters, read_index
@@ -216,7 +217,7 @@ def _check_batch(stream: str, read: Mapping[str, Any], mistakes: Mistakes) -> No
         ("trigger", "every"): read.get("trigger", {}).get("every"),
         ("checkpoint", "location"): read.get("checkpoint", {}).get("location"),
         ("streams", stream, "source", "files_per_trigger"): source.get("files_per_trigger"),
-        **{("engine", name): read.get("engine", {}).get(name) for name in ("cells", "sizes", "heavy")},
+        **{("engine", name): read.get("engine", {}).get(name) for name in OF_CELLS},
     }
     for path, value in wrong.items():
         if value:

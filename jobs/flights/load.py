@@ -152,7 +152,7 @@ def read(name: str) -> pa.Table:
 
 def folder() -> Path:
     """Find the folder of the package's files."""
-    return Path(*(need_package(PACKAGE, "flights", "the flights of 2013").submodule_search_locations or ()), "data")
+    return need_package(PACKAGE, "flights", "the flights of 2013") / "data"
 
 
 MINUTE = 60_000_000

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import check_choice, check_whole
-from eddy.jobs.public_data.files import find_folder, read
+from eddy.errors import check_choice, check_whole, need_package
+from eddy.jobs.public_data.files import read
 
 PACKAGE = "airportsdata"
 FILE = "airports.csv"
@@ -115,7 +115,7 @@ def load() -> pa.Table:
     >>> load().num_rows > 20_000
     True
     """
-    return read(find_folder(PACKAGE, "airports") / FILE, COLUMNS)
+    return read(need_package(PACKAGE, "airports", "data") / FILE, COLUMNS)
 
 
 def airports(*, query: str = "night", rows: int | None = None, seed: int = 0) -> Workload:

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import check_choice, check_whole
-from eddy.jobs.public_data.files import find_folder, read
+from eddy.errors import check_choice, check_whole, need_package
+from eddy.jobs.public_data.files import read
 
 PACKAGE = "lahman"
 ARCHIVE = Path("data") / "_source.zip"
@@ -148,7 +148,7 @@ def load() -> Mapping[str, pa.Table]:
     >>> load()["seasons"].num_rows
     108789
     """
-    with zipfile.ZipFile(find_folder(PACKAGE, "baseball") / ARCHIVE) as packed:
+    with zipfile.ZipFile(need_package(PACKAGE, "baseball", "data") / ARCHIVE) as packed:
         names = {Path(name).stem: name for name in packed.namelist() if "/core/" in name}
         found = {}
         for file, types in FILES.items():

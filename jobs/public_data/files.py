@@ -1,4 +1,4 @@
-"""Finds the files of a package of data, and reads them.
+"""Reads the files of packages of data.
 
 A package is not imported: what one does then is its own affair.
 """
@@ -11,13 +11,6 @@ from typing import IO
 
 import pyarrow as pa
 from pyarrow import csv
-
-from eddy.errors import need_package
-
-
-def find_folder(package: str, extra: str) -> Path:
-    """Find the folder of a package with data, which an extra of ours installs; the package is not imported."""
-    return Path(*(need_package(package, extra, "data").submodule_search_locations or ()))
 
 
 def read(file: str | Path | IO[bytes], types: Mapping[str, pa.DataType]) -> pa.Table:

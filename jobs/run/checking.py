@@ -25,7 +25,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
-from eddy.query.state_need import KEPT, NOT_KEPT, choose_state
+from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -312,8 +312,8 @@ def find_state(job: Job) -> str:
     keeps nothing can do that. Nor does anything last in one pass.
     """
     asked = job.engine
+    of_cells = [name for name in OF_CELLS if asked[name]]
     if job.is_batch or job.rejected:
-        of_cells = [name for name in ("cells", "sizes", "heavy") if asked[name]]
         if asked["state"] == KEPT or of_cells:
             what = 'mode = "batch"' if job.is_batch else "[rejected]"
             told = f'state = "{KEPT}"' if asked["state"] == KEPT else quote(of_cells)
@@ -321,8 +321,7 @@ def find_state(job: Job) -> str:
                 f"engine: expected no state, since {what} is for filters without, got {told}; leave it out"
             )
         return choose_state(job.query, NOT_KEPT, where="engine")
-    kept = bool(job.checkpoint or asked["cells"] or asked["sizes"] or asked["heavy"])
-    return choose_state(job.query, asked["state"], kept=kept, where="engine")
+    return choose_state(job.query, asked["state"], of_cells=of_cells, kept=bool(job.checkpoint), where="engine")
 
 
 def find_remembered(job: Job) -> str | None:

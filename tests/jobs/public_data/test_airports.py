@@ -7,9 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 import eddy
-from eddy.errors import QueryError
+from eddy.errors import QueryError, need_package
 from eddy.jobs.public_data import airports as module
-from eddy.jobs.public_data.files import find_folder
 from eddy.jobs.workloads.registry import airports
 
 DARK = """
@@ -76,4 +75,4 @@ def test_a_wrong_parameter_or_a_missing_package_is_one_clear_error() -> None:
     with pytest.raises(
         QueryError, match=r'data: expected the package "nowhere", got none; pip install "eddy-spark\[airports\]"'
     ):
-        find_folder("nowhere", "airports")
+        need_package("nowhere", "airports", "data")
