@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import house
 from eddy.spark.monitoring.metrics import METRICS
+from tests import house
 from tests.house import ROOT
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
