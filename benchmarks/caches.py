@@ -122,8 +122,17 @@ def cut(workload: Workload, count: int) -> Sequence[Batch]:
 def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | None) -> Callable[[Batch], pa.Table]:
     """Build an engine with some memory for caches."""
     schemas = {name: part.schema for name, part in first.items()}
-    clocks = {"clock": time.perf_counter, "thinking": time.thread_time, "working": make_work_clock()}
-    engine = wiring.engine(query, schemas, policy, tables={}, seed=0, cache_memory=memory, **clocks)
+    engine = wiring.engine(
+        query,
+        schemas,
+        policy,
+        tables={},
+        clock=time.perf_counter,
+        thinking=time.thread_time,
+        working=make_work_clock(),
+        seed=0,
+        cache_memory=memory,
+    )
 
     def run(batch: Batch) -> pa.Table:
         return pa.Table.from_batches(engine.run(batch), schema=engine.schema)

@@ -369,8 +369,9 @@ def test_what_keeps_a_cache_up_goes_by_the_clock_of_steps() -> None:
     schemas = {name: table.schema for name, table in data.items()}
     walls = (float(hours) * 3_600 for hours in range(10**9))
     policy = {**BY_CALLS, "force": ["cached_r_s"]}
-    clocks = {"clock": walls.__next__, "working": steady_clock(), "thinking": float}
-    engine = wiring.engine(query, schemas, policy, tables={}, seed=0, **clocks)
+    engine = wiring.engine(
+        query, schemas, policy, tables={}, seed=0, clock=walls.__next__, working=steady_clock(), thinking=float
+    )
     for at in range(0, 4_000, 200):
         part = {name: table.slice(at, 200).combine_chunks().to_batches()[0] for name, table in data.items()}
         list(engine.run(part))
