@@ -192,7 +192,7 @@ class StreamCaches:
     def is_counting(self, one: Candidate) -> bool:
         """Whether keys are being counted, and too few have come yet: till then nobody knows whether any come again."""
         known = self._keys.get(self._route[one.start])
-        return known is not None and not known.windows and self.stand(one).is_due
+        return known is not None and not known.is_known and self.stand(one).is_due
 
     def is_due(self, one: Candidate, prices: Prices, statistics: Statistics) -> bool:
         """Tell whether to try a cache: it has waited for long, or its probes take much more than they did."""
@@ -231,7 +231,7 @@ class StreamCaches:
     def _estimate_misses(self, hop: Hop, tuples: float) -> float:
         """Estimate the share of so many tuples whose key comes for the first time; 0 while nothing is known."""
         known = self._keys.get(hop)
-        return 0.0 if known is None or not known.windows else estimate_misses(known, tuples)
+        return 0.0 if known is None or not known.is_known else estimate_misses(known, tuples)
 
     def _price_one(self, hop: Hop, rows: float, prices: Prices) -> float:
         """Price a tuple that finds nothing in a probe: what it takes to look a key up."""
