@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eddy.query import Filter, Query
+from eddy.query import Filter, Query, fingerprint
+from eddy.query.screen import Screen
 from eddy.sql import Column, Expression
 
 if TYPE_CHECKING:
@@ -85,7 +86,16 @@ def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
 
     They are a part of the query that its saved state depends on.
     """
-    return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    return {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+
+
+def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:
+    """Give the same filters for rows that are stored, in case that one of them is added on a restart."""
+    return [
+        Screen(name=f.name, stream=f.on[0], where=f.predicate, schema=schemas[f.on[0]])
+        for f in filters
+        if isinstance(f.predicate, Expression)
+    ]
 
 
 def _fails(asked: Filter, schema: pa.Schema) -> bool:

@@ -77,7 +77,7 @@ def _check_query(checked: Checked, meta: Mapping[str, Any], file: Path) -> None:
         {name: text for name, text in parts.items() if ": column " not in name} for parts in (meta["query"], wanted)
     )
     try:
-        fingerprint.check(saved, needed)
+        fingerprint.check_same(saved, needed)
     except CheckpointError as error:
         told = str(error).replace("the checkpoint has", "the file has").partition("; go back")[0]
         raise CheckpointError(f'learned: "{file}": {told.removeprefix("checkpoint: ")}') from None

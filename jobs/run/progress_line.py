@@ -16,7 +16,7 @@ from eddy.errors import clip
 from eddy.jobs.config.places import join_key
 from eddy.observe import wire
 from eddy.observe.insight import DecisionKey
-from eddy.spark.progress import OBSERVED
+from eddy.spark.progress import NOTE, OBSERVED
 
 BEGINNING = "1970-01-01T00:00:00.000Z"
 """The watermark as long as no row of some stream has come."""
@@ -238,7 +238,8 @@ class NewDecisions:
 def read_reports(progress: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Read what each cell has told of a micro-batch."""
     observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
-    return [] if observed is None else [json.loads(report) for report in observed["reports"] or []]
+    told = [] if observed is None else observed["reports"] or []
+    return [json.loads(report) for report in told if not report.startswith(NOTE)]
 
 
 def sums_of(progress: Mapping[str, Any]) -> Sums:

@@ -114,7 +114,6 @@ def test_explain_shows_what_has_been_learned(job: Path, capsys: pytest.CaptureFi
     [
         ("streams.clicks.window=1 minute", "the checkpoint has \"Range('2 minutes')\""),
         ("engine.cells=3", "cells: the checkpoint has 4, this start has 3"),
-        ("engine.pushdown=false", 'filter "bought": the checkpoint has "on clicks, evaluated by Spark'),
     ],
 )
 def test_explain_refuses_the_checkpoint_of_another_job(
