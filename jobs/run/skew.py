@@ -32,7 +32,7 @@ def tell_skew(report: eddy.Report) -> Iterator[str]:
         return
     yield (
         f"cells are uneven: of {len(cells)} cell {worst['cell']:.0f} had {worst['rows_over_mean']:.1f} times the "
-        f"mean of rows, {worst['stored_over_mean']:.1f} of stored rows and {worst['seconds_over_mean']:.1f} of seconds; "
+        f"mean of rows, {worst['stored_over_mean']:.1f} of stored rows, {worst['seconds_over_mean']:.1f} of seconds; "
         "eddy explain JOB --checkpoint proposes sizes and heavy values for a new checkpoint"
     )
 
