@@ -325,13 +325,13 @@ def find_state(job: Job) -> str:
 
 
 def find_remembered(job: Job) -> str | None:
-    """Find the file in which a job without state keeps what it has learned."""
+    """Find the folder in which a job without state keeps what it has learned."""
     place = job.engine["remember"]
     if place is None:
         return None
     local = find_local(place)
     if local is None:
-        raise QueryError(f"expected the path of a file on this machine, or one that all machines see, got {place}")
+        raise QueryError(f"expected the path of a folder on this machine, or one that all machines see, got {place}")
     return local
 
 

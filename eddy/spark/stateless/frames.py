@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
+from eddy.engine.remembered import Remembered
 from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
@@ -208,11 +210,11 @@ def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFram
 
 def _ask(plan: WherePlan) -> Column:
     """Hand the columns that are read to the engine, for a verdict on each row."""
-    shipped, remember = _make_shipped(plan), plan.remember
+    shipped, remembered = _make_shipped(plan), _find_remembered(plan)
     aside, plain = has_rejects(plan.query.filters), plan.is_plain
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside, plain=plain))
+        yield from freeze_loaded(task.judge(shipped, columns, remembered, aside=aside, plain=plain))
 
     judge.__name__ = plan.query.name
     fields = [StructField("passes", BooleanType()), StructField("report", StringType())]
@@ -222,6 +224,13 @@ def _ask(plan: WherePlan) -> Column:
         *(column(plan.spelled.get(name, name)) for name in plan.schema.names)
     )
     return asked
+
+
+def _find_remembered(plan: WherePlan) -> Remembered | None:
+    """Find where workers remember what they have learned; all of one application take part in one run."""
+    if plan.remember is None:
+        return None
+    return Remembered(Path(plan.remember), plan.frame.sparkSession.conf.get("spark.app.id", "") or "")
 
 
 def _make_shipped(plan: WherePlan) -> Shipped:
