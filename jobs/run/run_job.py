@@ -26,7 +26,7 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_remembered, find_state
+from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
@@ -54,6 +54,8 @@ def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool 
     stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
     for line in write_stated(job):
         teller.say(line)
+    for warning in warn_of_rejects(job):
+        teller.say(f"warning: {warning}")
     stop.expect()
     spark = session(job, given, quiet=quiet)
     stop.listen(spark)
