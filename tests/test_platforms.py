@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 from eddy.jobs import cli
-from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import local, query
 from tests.eddy.spark.test_restart import WHOLE, add, attached
+from tests.eddy.test_same_answer import rows_of
 from tests.house import ROOT
 
 if TYPE_CHECKING:
@@ -138,8 +138,8 @@ def test_an_answer_is_appended_to_a_table(spark: SparkSession, tmp_path: Path) -
     try:
         frame = attached(spark, tmp_path, query(), cells=2)
         known["append_to"](frame, "appended.answer", str(tmp_path / "checkpoint")).awaitTermination()
-        rows = feeds.Answer(spark.table("appended.answer").toArrow(), None).rows  # type: ignore[arg-type]
-        assert rows == local(query(), {name: tables[:1] for name, tables in WHOLE.items()})
+        found = spark.table("appended.answer").toArrow()
+        assert rows_of(found) == local(query(), {name: tables[:1] for name, tables in WHOLE.items()})
     finally:
         spark.sql("DROP DATABASE appended CASCADE")
 
