@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eddy.query import Filter, Query, fingerprint
+from eddy.query import Filter, Query, Rows, fingerprint
 from eddy.query.screen import Screen
 from eddy.sql import Column, Expression
 
@@ -40,7 +40,8 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
     # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
     if not ansi:
         return []
-    streams = {stream.name for stream in query.streams}
+    # A window of rows has the newest ones, whatever filters say of them: Spark would take rows out of it.
+    streams = {stream.name for stream in query.streams if not isinstance(stream.window, Rows)}
     return [
         f
         for f in query.filters

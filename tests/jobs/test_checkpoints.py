@@ -109,6 +109,13 @@ def test_explain_shows_what_has_been_learned(job: Path, capsys: pytest.CaptureFi
     assert 'routes of "clicks", as taken last' in told
 
 
+def test_explain_tells_what_a_restart_would_change(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The filter that Spark has evaluated would be the eddy's."""
+    override = ["--set", "engine.pushdown=false"]
+    assert cli.main(["explain", str(job / "job.toml"), "--checkpoint", *override]) == 0
+    assert 'a restart of this job: filters changed: "bought"; stored rows are asked' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [

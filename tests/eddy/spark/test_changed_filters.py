@@ -22,12 +22,13 @@ from tests.eddy.spark.test_restart import WHOLE, add, attached
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EXAMPLES = 2
+EXAMPLES = 8
 """Random queries with two or three starts each, of which every one is a streaming query."""
 
 ODD = eddy.Filter("odd", on="b", function=odd)
 
 
+@pytest.mark.long
 @settings(max_examples=EXAMPLES)
 @given(
     asked=changes.changing(joins.cases(late=False, by_rows=False, clocks=False).map(cut)),
