@@ -26,12 +26,13 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_remembered, find_state
+from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
+from eddy.jobs.run.skew import tell_skew
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.jobs.sources.registry import SOURCES
@@ -63,6 +64,8 @@ def run(
     job = load(file, [*from_spark(given), *map(from_command, sets)], profile)
     stop, teller = Stop(), make_teller(job, quiet=quiet, live=live, log=log)
     teller.begin(job)
+    for warning in warn_of_rejects(job):
+        teller.say(f"warning: {warning}")
     stop.expect()
     with open_metrics(job, teller):
         spark = session(job, given, quiet=quiet)
@@ -100,7 +103,8 @@ def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> Non
     finally:
         for query in queries:
             query.stop()
-    for line in tell_savings(job.query, report(queries[0])):
+    told = report(queries[0])
+    for line in (*tell_savings(job.query, told), *tell_skew(told)):
         teller.say(line)
     teller.end(tell_end(job, queries[0], stopped=stop.asked))
 
