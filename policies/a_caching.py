@@ -221,6 +221,11 @@ class ACaching(Policy):
         return self._order.is_new
 
     @property
+    def is_trying(self) -> bool | None:
+        """Whether a cache is tried, or keys are counted to say whether it is worth that."""
+        return self._shared.is_trying if self._caches else None
+
+    @property
     def is_urgent(self) -> bool:
         """Whether rounds should be small."""
         return self._order.is_urgent

@@ -130,10 +130,14 @@ class SharedCaches:
         """Whether no cache is in use or tried."""
         return not self._force and not any(map(_is_in_use, self.streams.values()))
 
+    @property
+    def is_trying(self) -> bool:
+        """Whether a cache is tried, is new, or may be tried once enough keys are counted."""
+        return any(True for stream in self.streams.values() for _ in stream.list_busy())
+
     def count_rest(self) -> int:
         """Count the rounds that may go by until caches are looked at again: none while one is tried or is new."""
-        busy = (standing for stream in self.streams.values() for standing in stream.list_busy())
-        if self._force or next(busy, None) is not None:
+        if self._force or self.is_trying:
             return 0
         return LONGEST if self.is_idle else LONGEST_IN_USE
 
