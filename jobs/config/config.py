@@ -15,6 +15,7 @@ from pathlib import Path as File
 from typing import Any
 
 from eddy.errors import QueryError, unknown_name
+from eddy.jobs.config.connector_checks import check_connectors
 from eddy.jobs.config.connectors import BATCH, LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
@@ -92,6 +93,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
+    check_connectors(read, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
@@ -202,7 +204,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def _check_sink(place: str, sink: Mapping[str, Any], mistakes: Mistakes) -> None:
-    name = sink.get("name")
+    name = sink.get("name") if sink.get("format") == "memory" else None
     if name and not name.isidentifier():
         # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
         mistakes.add((place, "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")

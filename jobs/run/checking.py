@@ -19,7 +19,7 @@ from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
-from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import JobSource
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
@@ -96,7 +96,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
         if not _has_what_it_needs(SOURCE_SECTIONS[kind], values):
             continue
         try:
-            sources[name] = SOURCES[values["format"]](name, values)
+            sources[name] = make_source(name, values)
             schema = sources[name].schema()
         except QueryError as error:
             if not job.mistakes.has_within(path):
@@ -276,9 +276,9 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
 def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
     """Check the columns that the sink speaks of.
 
-    They are unknown as long as the selection is wrong.
+    They are unknown as long as the selection is wrong, and where Spark makes them of those of the answer.
     """
-    if outputs is None or job.mistakes.has_within(("query", "select")):
+    if outputs is None or job.sink.get("select") or job.mistakes.has_within(("query", "select")):
         return
     columns = [name for _, name in outputs]
     for key in ("key", "partition_by"):

@@ -1,4 +1,4 @@
-"""The jars of a broker and of Spark's connector, by Maven: python -m tests.jobs.kafka.jars.
+"""The jars of a broker, of Spark's connector and of Delta, by Maven: python -m tests.jobs.kafka.jars.
 
 They are kept in build/kafka, below the versions that they are for, so Maven is asked once. It has a cache of its own,
 out of which they come back after a `make clean`.
@@ -24,6 +24,7 @@ import pyspark
 from tests.house import ROOT
 
 PLACE = ROOT / "build" / "kafka"
+DELTA = ROOT / "build" / "delta"
 POM = Path(__file__).with_name("pom.xml")
 GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
@@ -61,13 +62,20 @@ class Jars:
 def jars(place: Path = PLACE) -> Jars:
     """Those that there are, or else fetched now."""
     end = time.monotonic() + PATIENCE
-    broker = _kept(place / f"broker-{BROKER}", "broker", [{"broker": BROKER}], end)
+    broker = kept(place / f"broker-{BROKER}", "broker", [{"broker": BROKER}], end)
     asked = [{"connector": connector, "tokens": tokens} for connector, tokens in CONNECTORS]
-    connector = _kept(place / f"connector-for-spark-{pyspark.__version__}", "connector", asked, end)
+    connector = kept(place / f"connector-for-spark-{pyspark.__version__}", "connector", asked, end)
     return Jars(broker=broker, connector=connector)
 
 
-def _kept(folder: Path, profile: str, asked: list[dict[str, str]], end: float) -> tuple[Path, ...]:
+def delta(spark: str, version: str, place: Path = DELTA) -> tuple[Path, ...]:
+    """Those of Delta for a version of Spark; what else it asks for, Spark has."""
+    groups = {"includeGroupIds": "io.delta,io.unitycatalog"}
+    asked = {"spark": spark, "delta": version, **groups}
+    return kept(place / f"{version}-for-spark-{spark}", "delta", [asked], time.monotonic() + PATIENCE)
+
+
+def kept(folder: Path, profile: str, asked: list[dict[str, str]], end: float) -> tuple[Path, ...]:
     """The jars of a profile, in the first of the versions that can be had."""
     reasons = []
     for versions in asked:
