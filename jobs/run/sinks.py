@@ -150,7 +150,7 @@ def _write_kafka(frame: DataFrame, sink: Mapping[str, Any]) -> None:
 
 
 def _stream_to_spark(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
-    writer = _set_format(frame.writeStream, sink)
+    writer: DataStreamWriter = _set_format(frame.writeStream, sink)
     return writer.option("path", sink["path"]) if sink["path"] else writer
 
 
