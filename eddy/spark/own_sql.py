@@ -1,20 +1,80 @@
-"""SQL that Spark alone evaluates: asked of Spark, and its mistakes told as ours are."""
+"""SQL that Spark alone evaluates: asked of Spark, and its mistakes told as ours are.
+
+A filter of such SQL that is not pushed becomes a column that Spark computes before rows are sent to Python. It is true,
+false or null, travels with its row, and the eddy routes over it as over any column. It is called as its text is, and
+so saved state and reports go by the text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
+import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
 from eddy.errors import QueryError, shorten
+from eddy.query import Filter, Query
+from eddy.query.binding import bind
+from eddy.query.shorthand import find_free
+from eddy.query.spark_text import SparkText
+from eddy.sql import backtick
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+Computed = Mapping[str, Mapping[str, Filter]]
+"""The columns that Spark computes of each input, with the filters that they stand for."""
 
 _END = re.compile(r"\s*(?:SQLSTATE: \w+|== SQL|;\s*\n|\n\s*\n).*", re.DOTALL)
 """Where Spark's message is over: its code, the text once more, its plan."""
+
+
+class Divided(NamedTuple):
+    """A query that our SQL knows whole, and what Spark has to compute for it."""
+
+    query: Query
+    schemas: Mapping[str, pa.Schema]
+    computed: Computed
+
+
+def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
+    """Replace filters that Spark alone evaluates by columns that it computes."""
+    computed: dict[str, dict[str, Filter]] = {}
+    filters = []
+    for f in query.filters:
+        if isinstance(f.predicate, SparkText):
+            name = f.on[0]
+            column = find_free(f.predicate.text, [*schemas[name].names, *computed.get(name, ())])
+            computed.setdefault(name, {})[column] = f
+            f = replace(f, where=f"{name}.{backtick(column)}")  # noqa: PLW2901
+        filters.append(f)
+    if not computed:
+        return Divided(query, schemas, {})
+    # Who selects every column does not mean ours.
+    outputs = bind(query, schemas).outputs
+    select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
+    wider = {
+        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in computed.get(name, ()))])
+        for name, schema in schemas.items()
+    }
+    return Divided(replace(query, filters=filters, select=select), wider, computed)
+
+
+def add_columns(frame: DataFrame, name: str, columns: Mapping[str, Filter]) -> DataFrame:
+    """Add the columns that Spark computes to a frame."""
+    found = frame.alias(name)
+    for f in columns.values():
+        # As a condition, so that Spark refuses here what gives no truth for each row, such as an aggregate.
+        ask_spark(partial(found.where, str(f.where)), f'filter "{f.name}"')
+    return found.select("*", *(F.expr(str(f.where)).alias(column) for column, f in columns.items()))
+
+
+def add_to_table(spark: SparkSession, name: str, table: pa.RecordBatch, columns: Mapping[str, Filter]) -> pa.Table:
+    """Add the columns that Spark computes to a lookup table."""
+    return add_columns(spark.createDataFrame(pa.Table.from_batches([table])), name, columns).toArrow()
 
 
 def ask_spark(make: Callable[[], DataFrame], where: str) -> DataFrame:
@@ -36,4 +96,4 @@ def describe_spark_error(error: Exception) -> str:
     >>> describe_spark_error(ValueError("[NO] There is no f. SQLSTATE: 42883; line 1 pos 0;\n'Project"))
     'Spark says: [NO] There is no f.'
     """
-    return f"Spark says: {shorten(_END.sub('', str(error)).strip())}"
+    return f"Spark says: {shorten(' '.join(_END.sub('', str(error)).split()))}"

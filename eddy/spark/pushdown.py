@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from eddy.query import Filter, Query
+from eddy.query.spark_text import SparkText
 from eddy.sql import Column, Expression
 
 if TYPE_CHECKING:
@@ -36,21 +38,22 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
 
     These are the mode of Spark's SQL, and the session's time zone.
     """
-    # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
-    if not ansi:
-        return []
     streams = {stream.name for stream in query.streams}
-    return [
-        f
-        for f in query.filters
-        if f.where is not None
-        and len(f.on) == 1
-        and f.on[0] in streams
-        and len(f.where) <= LONGEST_PUSHED
-        and not _fails(f, schemas[f.on[0]])
-        and _same_zone(schemas[f.on[0]], zone)
-        and _distinct(schemas[f.on[0]].names)
-    ]
+
+    def is_pushable(f: Filter) -> bool:
+        if f.where is None or len(f.on) != 1 or f.on[0] not in streams:
+            return False
+        # What Spark alone evaluates means in every session what it means there, and an error in it is the same one.
+        return isinstance(f.predicate, SparkText) or (
+            # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
+            ansi
+            and len(f.where) <= LONGEST_PUSHED
+            and not _fails(f, schemas[f.on[0]])
+            and _same_zone(schemas[f.on[0]], zone)
+            and _distinct(schemas[f.on[0]].names)
+        )
+
+    return [f for f in query.filters if is_pushable(f)]
 
 
 def divide(query: Query, able: Sequence[Filter], spoken_of: Container[str]) -> tuple[list[Filter], Query]:
@@ -74,9 +77,11 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
 
     Its columns may be spelled with its name, as in `a.v`.
     """
+    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+
     for f in filters:
         if f.on == (name,):
-            frame = frame.alias(name).where(str(f.where))
+            frame = ask_spark(partial(frame.alias(name).where, str(f.where)), f'filter "{f.name}"')
     return frame
 
 

@@ -16,6 +16,7 @@ from eddy.query.binding import bind
 from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
+from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed
@@ -116,6 +117,8 @@ def _filters(checked: Checked) -> Iterator[str]:
     pushed = [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
+        if isinstance(f.predicate, SparkText) and f.name not in pushed:
+            who = "Spark, as a column over which the eddy routes"
         told = f"{f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}"
         yield f"  {told}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:

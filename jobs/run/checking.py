@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import QueryError, quote, unknown_name
+from eddy.errors import LONGEST_NAME, QueryError, quote, shorten, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.schema import ConfigPart
@@ -25,6 +25,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
+from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
@@ -182,6 +183,8 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
 
     Or give one of its name that lets everything pass.
     """
+    if isinstance(asked.predicate, SparkText):
+        return asked
     path = ("filters", asked.name, "where" if asked.where else "columns")
     if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
         return asked
@@ -227,6 +230,8 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
     """An engine over no rows: building it finds what is wrong."""
     streams = {stream.name: schemas[stream.name] for stream in query.streams}
     tables = {table.name: no_rows(schemas[table.name]) for table in query.tables}
+    known = [replace(f, where="true") if isinstance(f.predicate, SparkText) else f for f in query.filters]
+    query = replace(query, filters=known) if known != [*query.filters] else query
     return engine(query, streams, policy, tables=tables, clock=float, seed=0)
 
 
@@ -361,6 +366,9 @@ def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     yield from list_warnings(job.query)
     if job.index is not None and (text := describe_idle_index(job.query)):
         yield text
+    for f in job.query.filters:
+        if isinstance(f.predicate, SparkText):
+            yield f'filter "{f.name}": Spark\'s own SQL, not checked here: {shorten(f.predicate.text, LONGEST_NAME)}'
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
     rates = [name for name, values in job.sources.items() if values["format"] == "rate"]
