@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -138,7 +138,7 @@ def test_a_missing_package_is_one_line_that_says_what_to_do(
     asked = job(tmp_path, f'name = "{name}"\npath = "in"', 'name = "noop"', NOW)
     with pytest.raises(Exception, match=r"(?i)find (the )?data source") as caught:
         run_job.answer(asked, spark)
-    text = error_text.explain_error(caught.value, asked.values)
+    text = error_text.explain_error(caught.value, asked.hide)
     assert "\n" not in text
     assert re.search(told, text)
 
@@ -184,6 +184,5 @@ def test_secrets_in_options_of_any_format_are_hidden(tmp_path: Path) -> None:
     options = "\n".join(f'"{name}" = "c4n4ry{place}"' for place, name in enumerate(names))
     url = "jdbc:postgresql://me:c4n4ry@h/d?password=c4n4ry"
     asked = job(tmp_path, f'name = "jdbc"\n[streams.s.source.options]\nurl = "{url}"\n{options}', 'name = "noop"', NOW)
-    values: Any = asked.values
-    for text in (write_resolved(asked), error_text.explain_error(ValueError(f"{url} {options}"), values)):
+    for text in (write_resolved(asked), error_text.explain_error(ValueError(f"{url} {options}"), asked.hide)):
         assert "c4n4ry" not in text
