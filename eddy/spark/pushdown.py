@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eddy.query import Filter, Query
+from eddy.query import Filter, Query, Rows, fingerprint
+from eddy.query.screen import Screen
 from eddy.query.spark_text import SparkText
 from eddy.sql import Column, Expression
 
@@ -38,7 +39,8 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
 
     These are the mode of Spark's SQL, and the session's time zone.
     """
-    streams = {stream.name for stream in query.streams}
+    # A window of rows has the newest ones, whatever filters say of them: Spark would take rows out of it.
+    streams = {stream.name for stream in query.streams if not isinstance(stream.window, Rows)}
 
     def is_pushable(f: Filter) -> bool:
         if f.where is None or len(f.on) != 1 or f.on[0] not in streams:
@@ -90,7 +92,16 @@ def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
 
     They are a part of the query that its saved state depends on.
     """
-    return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    return {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+
+
+def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:
+    """Give the same filters for rows that are stored, in case that one of them is added on a restart."""
+    return [
+        Screen(name=f.name, stream=f.on[0], where=f.predicate, schema=schemas[f.on[0]])
+        for f in filters
+        if isinstance(f.predicate, Expression)
+    ]
 
 
 def _fails(asked: Filter, schema: pa.Schema) -> bool:
