@@ -95,8 +95,8 @@ def test_a_column_that_was_not_stored_is_told(spark: SparkSession, tmp_path: Pat
     lean = query(filters=[], select=["a.k", "b.v"])
     feeds.answer(attached(spark, tmp_path, lean, cells=2), tmp_path / "checkpoint")
     add(tmp_path, 1, 2)
-    for asked in (query(filters=[], select=["a.v AS av", "b.v"]), query(filters=[BIG], select=["a.k", "b.v"])):
-        with pytest.raises(StreamingQueryException, match='stream "a": column "v": rows are stored without it, since'):
-            feeds.answer(attached(spark, tmp_path, asked, cells=2), tmp_path / "checkpoint")
+    asked = query(filters=[BIG], select=["a.k", "b.v"])
+    with pytest.raises(StreamingQueryException, match='stream "a": column "v": rows are stored without it, since'):
+        feeds.answer(attached(spark, tmp_path, asked, cells=2), tmp_path / "checkpoint")
     wider = query(filters=[eddy.Filter("far", on=("a", "b"), where="a.k + b.v > 50")], select=["a.k", "b.v", "b.ts"])
     assert feeds.answer(attached(spark, tmp_path, wider, cells=2), tmp_path / "checkpoint").rows
