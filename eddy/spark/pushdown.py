@@ -90,9 +90,12 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
 def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
     """Describe the filters that Spark evaluates.
 
-    They are a part of the query that its saved state depends on.
+    They are a part of the query that its saved state depends on. Stored rows cannot be asked about what Spark alone
+    evaluates: it stands there as a column, which rows that came before it have not.
     """
-    return {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    told = {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    own = [f for f in filters if isinstance(f.predicate, SparkText)]
+    return {**told, **{fingerprint.name_column(f.on[0], str(f.where)): "evaluated by Spark" for f in own}}
 
 
 def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:

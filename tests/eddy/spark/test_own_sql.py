@@ -96,10 +96,13 @@ def test_joins_with_tables_and_streams(spark: SparkSession, tmp_path: Path) -> N
         assert sorted((row["k"], row["word"]) for row in found) == wanted
 
 
-def test_a_checkpoint_goes_by_the_text(spark: SparkSession, tmp_path: Path) -> None:
-    def ask(text: str) -> DataFrame:
+@pytest.mark.parametrize("pushdown", [True, False])
+def test_a_checkpoint_goes_by_the_text(spark: SparkSession, tmp_path: Path, pushdown: bool) -> None:
+    """Rows that are stored cannot be asked about another one, so it is refused."""
+
+    def ask(text: str, pushdown: bool = pushdown) -> DataFrame:
         query = Query(streams=[Stream("s")], filters=[Filter("deep", on="s", where=text)], select=["s.k"])
-        return eddy.attach(query, {"s": streamed(spark, tmp_path)}, pushdown=False, state="store", cells=1)
+        return eddy.attach(query, {"s": streamed(spark, tmp_path)}, pushdown=pushdown, state="store", cells=1)
 
     def write(answer: DataFrame) -> None:
         writer = answer.writeStream.option("path", str(tmp_path / "out")).trigger(availableNow=True)
@@ -109,6 +112,8 @@ def test_a_checkpoint_goes_by_the_text(spark: SparkSession, tmp_path: Path) -> N
     frame(spark).write.mode("append").parquet(str(tmp_path / "in"))
     with pytest.raises(Exception, match=r"it belongs to another query; .*get_json_object.* % 3 = 1"):
         write(ask(DEEP.replace("2", "3")))
+    with pytest.raises(Exception, match="it belongs to another query; .*get_json_object"):
+        write(ask(DEEP, not pushdown))
     write(ask(DEEP))
     assert spark.read.parquet(str(tmp_path / "out")).count() == 2 * len([k for k in range(40) if k % 3 and k % 2])
 
