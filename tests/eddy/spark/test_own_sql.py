@@ -112,7 +112,7 @@ def test_a_checkpoint_goes_by_the_text(spark: SparkSession, tmp_path: Path, push
     frame(spark).write.mode("append").parquet(str(tmp_path / "in"))
     with pytest.raises(Exception, match=r"it belongs to another query; .*get_json_object.* % 3 = 1"):
         write(ask(DEEP.replace("2", "3")))
-    with pytest.raises(Exception, match="it belongs to another query; .*get_json_object"):
+    with pytest.raises(Exception, match=r"it belongs to another query; .*get_json_object"):
         write(ask(DEEP, not pushdown))
     write(ask(DEEP))
     assert spark.read.parquet(str(tmp_path / "out")).count() == 2 * len([k for k in range(40) if k % 3 and k % 2])
