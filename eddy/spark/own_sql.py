@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
@@ -19,48 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
 from eddy.errors import QueryError, shorten
-from eddy.query import Filter, Query
-from eddy.query.binding import bind
-from eddy.query.shorthand import find_free
-from eddy.query.spark_text import SparkText
-from eddy.sql import backtick
-
-Computed = Mapping[str, Mapping[str, Filter]]
-"""The columns that Spark computes of each input, with the filters that they stand for."""
+from eddy.query import Filter
 
 _END = re.compile(r"\s*(?:SQLSTATE: \w+|== SQL|;\s*\n|\n\s*\n).*", re.DOTALL)
 """Where Spark's message is over: its code, the text once more, its plan."""
-
-
-class Divided(NamedTuple):
-    """A query that our SQL knows whole, and what Spark has to compute for it."""
-
-    query: Query
-    schemas: Mapping[str, pa.Schema]
-    computed: Computed
-
-
-def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
-    """Replace filters that Spark alone evaluates by columns that it computes."""
-    computed: dict[str, dict[str, Filter]] = {}
-    filters = []
-    for f in query.filters:
-        if isinstance(f.predicate, SparkText):
-            name = f.on[0]
-            column = find_free(f.predicate.text, [*schemas[name].names, *computed.get(name, ())])
-            computed.setdefault(name, {})[column] = f
-            f = replace(f, where=f"{name}.{backtick(column)}")  # noqa: PLW2901
-        filters.append(f)
-    if not computed:
-        return Divided(query, schemas, {})
-    # Who selects every column does not mean ours.
-    outputs = bind(query, schemas).outputs
-    select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
-    wider = {
-        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in computed.get(name, ()))])
-        for name, schema in schemas.items()
-    }
-    return Divided(replace(query, filters=filters, select=select), wider, computed)
 
 
 def add_columns(frame: DataFrame, name: str, columns: Mapping[str, Filter]) -> DataFrame:

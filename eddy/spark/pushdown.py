@@ -11,17 +11,23 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from eddy.query import Filter, Query, Rows, fingerprint
+from eddy.query.binding import bind
 from eddy.query.screen import Screen
+from eddy.query.shorthand import find_free
 from eddy.query.spark_text import SparkText
-from eddy.sql import Column, Expression
+from eddy.sql import Column, Expression, backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+Computed = Mapping[str, Mapping[str, Filter]]
+"""The columns that Spark computes of each input, with the filters that they stand for."""
 
 
 LONGEST_PUSHED = 10_000
@@ -72,6 +78,37 @@ def divide(query: Query, able: Sequence[Filter], spoken_of: Container[str]) -> t
     left = [f for f in query.filters if f.name not in pushed]
     filters = [f.pin([name for name in f.after or () if name not in pushed] or None) for f in left]
     return list(pushed.values()), replace(query, filters=filters)
+
+
+class Divided(NamedTuple):
+    """A query that our SQL knows whole, and what Spark has to compute for it."""
+
+    query: Query
+    schemas: Mapping[str, pa.Schema]
+    computed: Computed
+
+
+def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
+    """Replace filters that Spark alone evaluates by columns that it computes."""
+    computed: dict[str, dict[str, Filter]] = {}
+    filters = []
+    for f in query.filters:
+        if isinstance(f.predicate, SparkText):
+            name = f.on[0]
+            column = find_free(f.predicate.text, [*schemas[name].names, *computed.get(name, ())])
+            computed.setdefault(name, {})[column] = f
+            f = replace(f, where=f"{name}.{backtick(column)}")  # noqa: PLW2901
+        filters.append(f)
+    if not computed:
+        return Divided(query, schemas, {})
+    # Who selects every column does not mean ours.
+    outputs = bind(query, schemas).outputs
+    select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
+    wider = {
+        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in computed.get(name, ()))])
+        for name, schema in schemas.items()
+    }
+    return Divided(replace(query, filters=filters, select=select), wider, computed)
 
 
 def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:

@@ -33,10 +33,10 @@ from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
-from eddy.spark.own_sql import Computed, add_columns, add_to_table, divide_columns
+from eddy.spark.own_sql import add_columns, add_to_table
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import describe_pushed, divide, make_screens, push, pushable
+from eddy.spark.pushdown import Computed, describe_pushed, divide, divide_columns, make_screens, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.versions import HAS_ARROW_UDF

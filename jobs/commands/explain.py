@@ -13,7 +13,6 @@ from eddy.jobs.run.checking import Checked, divide_filters, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
-from eddy.query.binding import bind
 from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
@@ -76,7 +75,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> Change:
     if checked.binding is None or checked.layout is None:
         return Change()
     pushed, left = divide_filters(checked, checked.binding)
-    wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
+    wanted = {**fingerprint.of(left), **describe_pushed(pushed)}
     saved, needed = ({p: t for p, t in parts.items() if COLUMN not in p} for parts in (found.query, wanted))
     change = fingerprint.check(saved, needed)
     check_layout(found.layout, checked.layout.describe())

@@ -31,7 +31,7 @@ from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
-from eddy.spark.pushdown import divide, find_pushable
+from eddy.spark.pushdown import divide, divide_columns, find_pushable
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
@@ -300,11 +300,15 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
     return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
 
 
-def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
+def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Binding]:
     """The filters that Spark will evaluate, and the query that is left to the eddy."""
+    pushed, left = _divide(checked, binding) if checked.job.engine["pushdown"] else ([], binding.query)
+    query, schemas, _ = divide_columns(left, checked.schemas)
+    return pushed, bind(query, schemas)
+
+
+def _divide(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
     job = checked.job
-    if not job.engine["pushdown"]:
-        return [], binding.query
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}

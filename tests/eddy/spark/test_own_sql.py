@@ -14,8 +14,8 @@ import eddy
 from eddy.errors import QueryError, SparkOnlyError
 from eddy.jobs.commands.explain import text as explain_job
 from eddy.jobs.config.config import load
-from eddy.jobs.run.checking import check
-from eddy.query import Filter, Query, Range, Stream, Table
+from eddy.jobs.run.checking import check, divide_filters
+from eddy.query import Filter, Query, Range, Stream, Table, fingerprint
 from eddy.sql.text.spark_functions import SPARK_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -206,6 +206,9 @@ pushdown = false
     told = "filter \"deep\": Spark's own SQL, not checked here: date_trunc('minute', timestamp) = timestamp"
     assert told in checked.warnings
     assert "= timestamp; by Spark, as a column over which the eddy routes" in explain_job(checked)
+    assert checked.binding is not None
+    parts = fingerprint.of(divide_filters(checked, checked.binding)[1])
+    assert parts['filter "deep"'] == "on s: s.`date_trunc('minute', timestamp) = timestamp`"
 
 
 def test_the_list_is_of_functions_that_spark_has(spark: SparkSession) -> None:
