@@ -137,6 +137,11 @@ class Admission:
         self._arrived += rows
         self._came += rows
 
+    def pays(self, asked: Asked, probes: int, saved: float, upkeep: float) -> bool:
+        """Tell whether it pays to save so much for each tuple of a search, of which there are so many more now."""
+        demand = self._demands.get(asked)
+        return saved * (probes + (demand.weight if demand else 0.0)) > upkeep * self._arrived
+
     def miss(self, key_map: KeyMap, price: float) -> None:
         """Note what searches took for want of a map that was left out."""
         self._missed[key_map] = self._missed.get(key_map, 0.0) + price
@@ -153,8 +158,16 @@ class Admission:
         """Give the bits of a map's codes beyond those that number rows."""
         return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])
 
-    def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, groups: Groups) -> None:
-        """End a micro-batch."""
+    def rest(
+        self,
+        maps: Sequence[KeyMap],
+        need: Need,
+        options: Options,
+        room: int,
+        groups: Groups,
+        others: Sequence[KeyMap] = (),
+    ) -> None:
+        """End a micro-batch; `others` are maps that are not there, and may be once it is decided anew."""
         rows = sum(groups.values())
         is_forgotten = self._fade(rows)
         allowed = self._allow(room, rows)
@@ -167,9 +180,9 @@ class Admission:
         bearable = RISE * self._accepted + DECISION + SORTED_ROW * rows
         is_out_of_date = is_forgotten or self._age >= PERIOD or sum(self._missed.values()) > bearable
         if not known or self._spare is None or needed > allowed or is_out_of_date:
-            found = [options(m) for m in maps]
+            found = [options(m) for m in dict.fromkeys((*maps, *others))]
             self._spare = self._choose(found, allowed, list(groups.values()))
-            self._decided = dict.fromkeys((*maps, *(option.key_map for some in found for option in some)))
+            self._decided = dict.fromkeys((*maps, *others, *(option.key_map for some in found for option in some)))
             self._groups, self._age = set(groups), 0
             self._accepted = sum(price for key_map, price in self._missed.items() if self.leaves_out(key_map))
             self.decisions += 1
