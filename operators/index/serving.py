@@ -14,6 +14,7 @@ from eddy.operators.index.linking import Linking
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.sample import Sample
+from eddy.operators.index.structures.chained import find_head_bits
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.operators.tuning.settings import Kind
@@ -299,17 +300,24 @@ class Serving:
         served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
         options = [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
         if key_map.linked:
-            prices = self._price_walks(key_map, served, len(groups))
             options += [
-                Option(key_map, spare, price.count_linked_bytes(self._rows, spare), prices, price.LINKED_ROW)
+                Option(
+                    key_map,
+                    spare,
+                    price.count_linked_bytes(self._rows, spare),
+                    self._price_walks(key_map, served, len(groups), spare),
+                    price.LINKED_ROW,
+                )
                 for spare in CHAIN_SPARES
             ]
         return sorted(options, key=lambda option: option.nbytes)
 
-    def _price_walks(self, key_map: KeyMap, served: Sequence[Asked], groups: int) -> dict[tuple[Asked, int], float]:
+    def _price_walks(
+        self, key_map: KeyMap, served: Sequence[Asked], groups: int, spare: int
+    ) -> dict[tuple[Asked, int], float]:
         """Predict what searches take along chains; in each of some groups of parts a share of it."""
         each = {
-            one: self.pricing.price_part(key_map, self._rows, one[0]) / max(groups, 1)
+            one: self.pricing.price_part(key_map, self._rows, one[0], spare) / max(groups, 1)
             for one in served
             if self.linking.serves(one[0])
         }
@@ -355,5 +363,7 @@ class Serving:
         return max(counted, sum(piece.index.nbytes for piece in part.built.get(key_map, ())))
 
     def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
-        """Find the bits of the fields for so many rows of a part."""
+        """Find the bits of the fields for so many rows of a part; of chains, those by which heads are found."""
+        if key_map.linked:
+            return (find_head_bits(rows, self.admission.spare(key_map) if spare is None else spare),)
         return self._builder.find_bits(key_map, rows, self.admission.spare(key_map) if spare is None else spare)
