@@ -126,7 +126,7 @@ class Chained:
         """Make heads for the rows, and numbers; says whether all rows must be linked again."""
         bits = find_head_bits(len(self), self._spare)
         have = len(self._heads).bit_length() - 1
-        slack = SHRINK if self._spare >= 0 else 1
+        slack = SHRINK if self._spare > 0 else 1
         is_near = len(self) < 1 << self._reach
         if have - slack < bits <= have and self._first + len(self) <= LAST and is_near:
             return False
