@@ -108,6 +108,11 @@ def price_walks(looks: float, candidates: float, matches: float) -> float:
     return LOOKUP * looks + CANDIDATE * right + STEP * (candidates - right)
 
 
+def price_passed(rows: int, spare: int) -> float:
+    """Give the price of the rows that a chain leads past since they only share a head."""
+    return STEP * rows / (1 << find_head_bits(rows, spare))
+
+
 def count_linked_bytes(rows: int, spare: int) -> int:
     """Count the bytes of chains of so many rows: a link for each, with room to grow, and the heads."""
     return int(4 * rows * (1 + GROWTH)) + (4 << find_head_bits(rows, spare))

@@ -59,8 +59,7 @@ class Pricing:
         candidates = look.candidates * self.find_times(key_map, pattern)
         if not key_map.linked:
             return look._replace(candidates=candidates).price
-        (bits,) = self._find_bits(key_map, rows, spare)
-        passed = price.STEP * rows / (1 << bits)
+        passed = price.price_passed(rows, 0 if spare is None else spare)
         return passed + price.price_walks(1, candidates, rows * self._sample.alike(list_keys(pattern)))
 
     def price_parts(self, key_map: KeyMap | None, parts: Sequence[Part], pattern: int) -> float:

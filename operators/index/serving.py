@@ -14,7 +14,6 @@ from eddy.operators.index.linking import Linking
 from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.sample import Sample
-from eddy.operators.index.structures.chained import find_head_bits
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.operators.tuning.settings import Kind
@@ -143,9 +142,12 @@ class Serving:
         self._rows = rows
         groups = self._group_parts()
 
-        def list_options(key_map: KeyMap) -> list[Option]:
+        def list_options(key_map: KeyMap, allowed: float) -> list[Option]:
+            walks = self._list_walks(key_map) if key_map.linked else []
+            if walks and self._has_room_for_chains(allowed):
+                return walks
             follow()
-            return self._list_options(key_map, self._group_parts())
+            return sorted([*walks, *self._list_options(key_map, self._group_parts())], key=lambda one: one.nbytes)
 
         linked = self.linking.maps
         own = [linked_map(pattern) for pattern, _ in self.admission.asked if self.linking.serves(pattern)]
@@ -293,35 +295,30 @@ class Serving:
         look = self.pricing.guess(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
-        """List what a map takes and saves, the one of the fewest bytes first; an order may stand for chains."""
-        pattern = sum(1 << key for field in key_map.fields for key in field.keys)
-        own = hash_map(pattern, HASH_BITS) if key_map.linked else key_map
-        served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
-        options = [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
-        if key_map.linked:
-            options += [
-                Option(
-                    key_map,
-                    spare,
-                    price.count_linked_bytes(self._rows, spare),
-                    self._price_walks(key_map, served, len(groups), spare),
-                    price.LINKED_ROW,
-                )
-                for spare in CHAIN_SPARES
-            ]
-        return sorted(options, key=lambda option: option.nbytes)
+    def _has_room_for_chains(self, room: float) -> bool:
+        """Tell whether there is room for chains of every key, so that rows need not be put in order for less room."""
+        return room >= len(self._builder.keys) * price.count_linked_bytes(self._rows, CHAIN_SPARES[0])
 
-    def _price_walks(
-        self, key_map: KeyMap, served: Sequence[Asked], groups: int, spare: int
-    ) -> dict[tuple[Asked, int], float]:
-        """Predict what searches take along chains; in each of some groups of parts a share of it."""
-        each = {
-            one: self.pricing.price_part(key_map, self._rows, one[0], spare) / max(groups, 1)
-            for one in served
-            if self.linking.serves(one[0])
+    def _list_walks(self, key_map: KeyMap) -> list[Option]:
+        """List what chains take and save, those of the fewest bytes first."""
+        found = {
+            one: self.pricing.price_part(key_map, self._rows, one[0], 0)
+            for one in sorted(self._asked)
+            if key_map.list_fields(one[0]) and self.linking.serves(one[0])
         }
-        return {(one, number): found for one, found in each.items() for number in range(groups)}
+        options = []
+        for spare in CHAIN_SPARES:
+            passed = price.price_passed(self._rows, spare) - price.price_passed(self._rows, 0)
+            prices = {(one, 0): walk + passed for one, walk in found.items()}
+            nbytes = price.count_linked_bytes(self._rows, spare)
+            options.append(Option(key_map, spare, nbytes, prices, price.LINKED_ROW))
+        return options
+
+    def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
+        """List what a map takes and saves that puts rows in order; of chains, the one that may stand for them."""
+        own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS) if key_map.linked else key_map
+        served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
+        return [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
 
     def _price(self, key_map: KeyMap, served: Sequence[Asked], groups: Groups, spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are."""
@@ -363,7 +360,5 @@ class Serving:
         return max(counted, sum(piece.index.nbytes for piece in part.built.get(key_map, ())))
 
     def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
-        """Find the bits of the fields for so many rows of a part; of chains, those by which heads are found."""
-        if key_map.linked:
-            return (find_head_bits(rows, self.admission.spare(key_map) if spare is None else spare),)
+        """Find the bits of the fields for so many rows of a part."""
         return self._builder.find_bits(key_map, rows, self.admission.spare(key_map) if spare is None else spare)
