@@ -19,13 +19,15 @@ from eddy.operators.pairs import (
     NO_PAIRS,
     Matches,
     Pairs,
+    Search,
     Sifted,
+    Verifier,
     join_pairs,
+    read_codes,
     spell_out,
     widen,
 )
 from eddy.operators.stem import Stem
-from eddy.operators.verifier import Search, Verifier, read_codes
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.alike import Alike, Extremes, find_alike, find_extremes
 from eddy.tuples.arrays import Hashes, KeyCodes, Mask, RowIds

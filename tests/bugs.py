@@ -163,7 +163,7 @@ BUGS = (
     ),
     Bug(
         name="the bound of the sequence is forgotten",
-        file="operators/verifier.py",
+        file="operators/pairs.py",
         old="            before=before,\n",
         new="            before=None,\n",
         tests=(ENGINE, JOINS, "-k", "engine or fixed"),
@@ -303,7 +303,7 @@ BUGS = (
     ),
     Bug(
         name="a row without a key is found by the number that stands there",
-        file="operators/verifier.py",
+        file="operators/pairs.py",
         old="*pair.sides[self._target].key.stored,",
         new="*(pair.sides[self._target].key.stored[0], None),",
         tests=("tests/operators/index/test_key_maps.py",),

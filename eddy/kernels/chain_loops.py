@@ -104,6 +104,13 @@ def _find_timely(times: Any, earliest: Any, latest: Any, begun: int) -> int:
 
 
 @njit()
+def _find_head(heads: Any, key: Any, shift: int, first: int) -> Any:
+    """Find what links of rows with a hash have beside distances, and the newest row of its chain."""
+    tag = np.int64(key >> TAG_BITS) | IN_CHAIN
+    return tag << (32 - shift) & TAG, np.int64(heads[tag >> shift]) - first
+
+
+@njit()
 def _turn(rows: Any, low: int, high: int) -> None:
     """Turn rows around: the newest came first."""
     while low < high:
@@ -134,14 +141,12 @@ def walk(  # noqa: C901, PLR0915  one pass
     timely = _find_timely(times, earliest, latest, begun) if rises else min(len(times), len(links))
     for probe in range(begun, len(hashes)):
         _ask_memory(heads, links, hashes, probe, behind, first, places, timely)
-        tag = (np.int64(hashes[probe] >> TAG_BITS) | IN_CHAIN) << (32 - shift) & TAG
-        row = np.int64(heads[np.int64(hashes[probe] >> behind)]) - first
+        tag, row = _find_head(heads, hashes[probe], shift, first)
         kept_before, seen_before = kept, seen
         while row >= 0 and (known[probe] if len(known) else 1):
             if row >= len(links):
                 return OUTSIDE, OUTSIDE, OUTSIDE
             own = np.int64(links[row])
-            older = row - (own & far) if own & far else -1
             if (own ^ tag) <= far and (row < before[probe] if len(before) else 1):
                 early = times[row] < earliest[probe] if row < timely and len(earliest) else False
                 if (len(ranks) and ranks[row] < before[probe] + rank_shift) or (early and rises):
@@ -155,7 +160,7 @@ def walk(  # noqa: C901, PLR0915  one pass
                 kept, seen = kept + passes, seen + inside
                 if passes and newest_only:
                     break
-            row = older
+            row = row - (own & far) if own & far else -1
         if seen > most and probe > must:
             return kept_before, probe, seen_before
         _turn(rows, kept_before, kept - 1)
