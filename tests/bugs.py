@@ -204,6 +204,27 @@ BUGS = (
         tests=(CHAINED,),
     ),
     Bug(
+        name="a link of a chain reaches one row too far",
+        file="eddy/kernels/chain_loops.py",
+        old="distance = np.int64(row - older if older >= 0 else 0)",
+        new="distance = np.int64(row - older + 1 if older >= 0 else 0)",
+        tests=(CHAINS,),
+    ),
+    Bug(
+        name="links stay as they are when rows become too many for them",
+        file="operators/index/structures/chained.py",
+        old="is_near = len(self) < 1 << self._reach",
+        new="is_near = True",
+        tests=(CHAINED,),
+    ),
+    Bug(
+        name="every search has chains of its own",
+        file="operators/index/linking.py",
+        old="is_worth = best is None or",
+        new="is_worth = True or",
+        tests=("tests/operators/index/test_catalog.py",),
+    ),
+    Bug(
         name="rows behind a hole keep their numbers",
         file="operators/index/structures/chained.py",
         old="kernels.link(self.chain, tags, first)",

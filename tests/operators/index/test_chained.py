@@ -100,3 +100,14 @@ def test_heads_follow_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert model.chained.fit(-2, model.read)
     assert len(model.chained.chain.heads) == 32
     model.check()
+
+
+def test_links_reach_as_far_as_there_are_rows() -> None:
+    """With little room there are no more heads for twice as many rows, but links have to reach farther."""
+    model = Model(0)
+    model.change("fit", -2)
+    for _ in range(3):
+        model.change("come", 200)
+        model.check()
+    assert len(model.chained.chain.heads) == 256
+    assert len(model.keys) < 1 << model.chained.chain.reach
