@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,9 @@ KNOWS_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 
 HAS_ARROW_UDF = hasattr(functions, "arrow_udf")
 """Spark has functions of Arrow arrays, as it does from 4.1 on."""
+
+HAS_READ_LIMITS = find_spec("pyspark.sql.streaming.datasource") is not None
+"""A source in Python says how much of it a micro-batch takes, as it does from 4.2 on."""
 
 UTC = "UTC"
 """The zone of times of which Spark's Python does not know the session's."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
-from eddy.jobs.workloads.registry import WORKLOADS
+from eddy.jobs.workloads.registry import WORKLOADS, find_workload
 from eddy.redaction import display
 from eddy.wiring import policy_names, policy_parameters
 
@@ -40,6 +40,10 @@ A policy that is named so keeps the parameters that the file gives, and refuses 
 `--set` wins over `--conf`, `--conf` over the file; `--set trigger.every=` takes a key away. The environment is not
 read. `eddy validate --resolved` prints every value and where it came from, without secrets (`password`, `secret`,
 `token`, `sasl.jaas.config`, ...)."""
+
+
+SHIPPED = "`web` and `shop` come with the package; the others need a clone of the repository."
+"""Before the table of workloads."""
 
 
 def page() -> str:
@@ -128,9 +132,9 @@ def _policies() -> Iterator[str]:
 
 
 def _workloads() -> Iterator[str]:
-    yield from ("", "## Workloads", "", "| `kind` | parameters |", "| --- | --- |")
-    for name, build in WORKLOADS.items():
-        parameters = [p for p in inspect.signature(build).parameters.values() if p.name != "seed"]
+    yield from ("", "## Workloads", "", SHIPPED, "", "| `kind` | parameters |", "| --- | --- |")
+    for name in WORKLOADS:
+        parameters = [p for p in inspect.signature(find_workload(name)).parameters.values() if p.name != "seed"]
         yield f"| `{name}` | {'; '.join(_describe(p.name, p.default) for p in parameters)} |"
 
 
