@@ -67,7 +67,6 @@ MOST_FILES = 16
 SMALL_FILE = 40
 # A small file with one importer is a piece of that one's file, unless there is a reason.
 SMALL_ON_PURPOSE: Mapping[str, str] = {
-    "eddy.version": "the front of the package holds no logic",
     "eddy.observe.wide_frame": "importing it imports pandas",
     "eddy.jobs.sources.paced": "importing it needs Spark 4.2",
 }

@@ -15,6 +15,8 @@ from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.sinks import write_batch
 from eddy.jobs.run.stopping import Stop
 from eddy.jobs.sources.source import JobSource
+from eddy.spark.monitoring import news
+from eddy.spark.monitoring.news import BatchNews
 
 POLL_SECONDS = 0.2
 """Seconds between two looks at Spark's tasks: soon for a person, and nothing beside a task."""
@@ -34,6 +36,8 @@ def run_once(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
         teller.end(STOPPED)
         return
     report = eddy.report_of(frame)
+    for counters in report.counters:
+        news.tell(BatchNews(query=job.query.name, step="attach", whole=counters))
     for line in tell_savings(job.query, report):
         teller.say(line)
     if job.rejected:
