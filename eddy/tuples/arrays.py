@@ -30,24 +30,3 @@ KeyCodes = np.ndarray[Any, Any]
 
 FaultCodes = np.ndarray[Any, np.dtype[np.uint8]]
 """The fault of each row, as a number of `Faults`; 0 for none."""
-
-BITS_OF_A_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
-
-
-COUNTS_BITS = hasattr(np, "bitwise_count")
-"""This numpy counts bits, as it does from 2.0 on."""
-
-
-def count_bits(masks: Integers) -> Numbers:
-    """Count the bits of each mask.
-
-    >>> count_bits(np.array([0b0, 0b101, 1 << 40])).tolist()
-    [0, 2, 1]
-    """
-    return np.bitwise_count(masks) if COUNTS_BITS else look_bits_up(masks)
-
-
-def look_bits_up(masks: Integers) -> Numbers:
-    """Count the bits of each mask, byte by byte."""
-    found: Numbers = BITS_OF_A_BYTE[np.ascontiguousarray(masks)[..., None].view(np.uint8)].sum(axis=-1)
-    return found

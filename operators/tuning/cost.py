@@ -27,7 +27,7 @@ from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.mapped import MOST_RUNS
 from eddy.operators.tuning.contracts import REST
 from eddy.operators.tuning.workload import Workload
-from eddy.tuples.arrays import Floats, Integers, count_bits
+from eddy.tuples.arrays import Floats, Integers
 
 NARROW_BITS = 16
 """Bits that are put in order in one pass; more of them take two."""
@@ -114,7 +114,7 @@ def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
     each = workload.parts * (prices.lookup + (look.ranges - 1) * prices.range)
     each += look.share * (workload.stored * prices.candidate)
     if prices.hash:
-        each += prices.hash * count_bits(look.used)
+        each += prices.hash * np.bitwise_count(look.used)
     # A map that serves nothing of a search is not asked: all rows are looked through.
     searches = np.where(look.used == 0, scan, times * each)
     upkeep = workload.arrived * (prices.hash * table.indexed + prices.sort * workload.sorts * table.passes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from eddy.errors import EngineError
 from eddy.tuples import Hop
-from eddy.tuples.arrays import Integers, count_bits
+from eddy.tuples.arrays import Integers
 from eddy.tuples.lineage import After
 
 HopNumbers = tuple[int, ...]
@@ -98,7 +98,7 @@ class Legality:
         # Nobody goes on from a set with nothing ready.
         if self._layers is None:
             done, ready = self.tables()
-            operators, size = len(self.operators), count_bits(done)
+            operators, size = len(self.operators), np.bitwise_count(done)
             nowhere = 1 << operators
             steps = np.where(ready > 0, done[:, None] | (1 << np.arange(operators)), nowhere)
             going = ready.any(axis=1)
