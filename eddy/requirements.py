@@ -107,8 +107,8 @@ def judge_spark() -> str:
 def find_imported_spark() -> str:
     """Find the version of the pyspark that would be imported, wherever it is from; "" if it says none."""
     spec = find_spec("pyspark")
-    file = Path(*(spec.submodule_search_locations or ()) if spec else (), "version.py")
-    found = re.search(r'^__version__.*"([^"]+)"', file.read_text("utf-8"), re.MULTILINE) if file.is_file() else None
+    file = Path(*(spec.submodule_search_locations or ()), "version.py") if spec else Path()
+    found = re.search(r"""^__version__.*=\s*["'](.+)["']""", file.read_text("utf-8"), re.M) if file.is_file() else None
     return found[1] if found else ""
 
 
