@@ -67,7 +67,7 @@ LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/
 PLAIN   := tests -m 'not spark and not process and not apart and not long' --ignore=tests/test_house.py --ignore=tests/benchmarks
 # How columns arrive, rows go, and states are kept: what a version of Spark may change.
 OLDEST  := tests/eddy/spark/test_versions.py tests/eddy/spark/test_parcels.py tests/eddy/spark/test_types.py \
-           tests/eddy/spark/test_restart.py
+           tests/eddy/spark/test_restart.py tests/jobs/test_same_job.py
 OF_SPARK = tests/eddy/spark tests/eddy/sql/test_spark.py tests/jobs -m 'spark and not long'
 # $(call on,version,what to run)
 on = PYSPARK_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python \

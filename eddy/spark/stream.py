@@ -38,7 +38,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import describe_pushed, divide, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
-from eddy.spark.versions import HAS_ARROW_UDF
+from eddy.spark.versions import HAS_ARROW_UDF, check_quotes
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -96,6 +96,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     _check_arguments(query, given, options)
     frames = read(query, given)
     session.check(frames.spark)
+    check_quotes(query)
     plan = _plan(query, frames, options)
     if _choose_state(query, frames, options) == NOT_KEPT:
         with workers.suit_workers(frames.spark):

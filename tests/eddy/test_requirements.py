@@ -69,6 +69,7 @@ def test_two_sparks_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         need_package("pyspark", "spark", "attach")
 
 
+@pytest.mark.process
 def test_another_spark_at_home_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
