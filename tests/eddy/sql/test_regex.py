@@ -207,6 +207,14 @@ def test_random_groups_hold_what_they_hold_in_spark(spark: SparkSession, seed: i
     assert list(differences(spark, texts(seed), asked)) == []
 
 
+@pytest.mark.parametrize("pattern", ["((é+)??)+\\r??", "(a|)*b", "(?:a*)+", "()*a", "(a(b?)){2}", "(?:(a))*"])
+def test_groups_that_could_hold_something_else_are_refused(pattern: str) -> None:
+    """Java and RE2 find these in the same texts, and may take another part of them."""
+    parse(f"s RLIKE {quoted(pattern)}", where="here")
+    with pytest.raises(SparkOnlyError, match="a repeat of"):
+        parse(f"regexp_extract(s, {quoted(pattern)}, 1)", where="here")
+
+
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_could_differ_is_refused_and_left_to_spark(pattern: str) -> None:
     with pytest.raises(SparkOnlyError, match="Spark alone evaluates it"):
