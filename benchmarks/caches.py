@@ -18,7 +18,7 @@ from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting
 from eddy import wiring
 from eddy.clocks import make_work_clock
 from eddy.comparison.workload import Workload
-from eddy.jobs.workloads.joins.chain import chain
+from eddy.jobs.experiments.workloads.joins.chain import chain
 from eddy.query import Query
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
