@@ -19,7 +19,7 @@ import pyarrow as pa
 from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.classes.single_values import MOST_BUCKETS
-from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
+from eddy.errors import EngineError, QueryError, check_whole, quote, refuse_to_make, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, CacheNote, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
@@ -160,6 +160,30 @@ class Operator(Protocol):
         """
 
 
+class Screening(Protocol):
+    """A filter outside of the engine, by which rows that are stored can be judged."""
+
+    @property
+    def reads(self) -> pa.Schema:
+        """The columns that it reads."""
+
+    def ask(self, rows: pa.RecordBatch) -> Mask:
+        """Tell which rows pass."""
+
+
+class Others(NamedTuple):
+    """Filters that are others than those in force when a snapshot was taken.
+
+    What they have said is forgotten. The screens among them are asked about the rows at once.
+    """
+
+    forgotten: frozenset[str] = frozenset()
+    screens: Sequence[Screening] = ()
+
+
+NO_OTHERS = Others()
+
+
 class Store(Protocol):
     """The rows of one input: a STeM, or the rows of a query that joins nothing."""
 
@@ -186,13 +210,11 @@ class Store(Protocol):
     def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
 
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
-        """Go on from a snapshot; called on a store that is empty."""
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
+        """Go on from a snapshot; called on a store that is empty.
 
-
-def refuse_to_make(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Policy:
-    """Stand in for what builds other policies, where nobody gave it."""
-    raise EngineError(f"policy {choice!r} with {offered!r}: this setting builds no policies; an engine's does")
+        Where filters are others than before, what they have said is forgotten, and rows that they drop are left out.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -361,6 +383,11 @@ class Policy(Protocol):
     def is_urgent(self) -> bool:
         """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
+
+    @property
+    def is_trying(self) -> bool | None:
+        """Whether its rows pay for a trial of a cache just now, and say little of others; None where it has none."""
+        return None
 
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""

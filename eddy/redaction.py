@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 KeyPath = tuple[str, ...]
@@ -17,6 +17,7 @@ NAME_DEPTH = 2
 _WORDS = (
     r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
     r"|(?:api|access|private|account|keystore|encryption|shared|storage|sas)[._-]?key|[._-]sas[._-]"
+    r"|authorization|auth[._-]?params|(?<![a-z])pass(?![a-z])"
 )
 _SECRET = re.compile(_WORDS, re.IGNORECASE)
 _IN_URL = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]+(?=@)")
@@ -63,14 +64,17 @@ def hide_marked(text: str) -> str:
     return _IN_TEXT.sub(rf"\1{HIDDEN}", _IN_URL.sub(HIDDEN, text))
 
 
-def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
+def hide_secrets(text: str, values: Mapping[str, Any], more: Iterable[str] = ()) -> str:
     """Hide a file's secrets in a foreign text, such as an error.
+
+    `more` are secrets that no key tells.
 
     >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
     """
     # Longest first: one secret may be the beginning of another, whose end would be left.
-    for secret in sorted(_find_secrets(values, ()), key=len, reverse=True):
+    known = {*_find_secrets(values, ()), *(one for one in more if len(one) >= SHORTEST_SECRET)}
+    for secret in sorted(known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return hide_marked(text)
 

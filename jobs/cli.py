@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
+    "init": "make a project: a job, its filters, a test of them",
     "run": "run a job with spark-submit",
     "validate": "check a job without starting Spark",
     "explain": "say how a job will run: joins, cells, copies, watermarks",
     "compare": "compare policies on a sample of a job's rows, or as an experiment says",
     "doctor": "check whether jobs can run here, and say what to do",
     "inspect": "say what a checkpoint holds (starts Spark)",
+    "repartition": "divide the state of a checkpoint into other partitions of Spark (starts Spark)",
     "learned": "carry what a job without state has learned to another one",
     "demo": "watch policies follow a stream that changes (a minute, on Spark)",
 }

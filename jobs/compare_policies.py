@@ -20,10 +20,9 @@ from eddy.comparison.experiment import Experiment
 from eddy.comparison.result import Comparison
 from eddy.comparison.runner import RUNNERS, OnSpark, choose_runner
 from eddy.errors import EddyError, QueryError, quote
+from eddy.jobs.comparison import job_comparison
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.experiments import job_comparison
-from eddy.jobs.experiments.experiment import load
-from eddy.jobs.experiments.improvement import summarize_rest
+from eddy.jobs.workloads.registry import import_experiments
 from eddy.redaction import HIDDEN, is_secret
 
 CORES = 2
@@ -67,6 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"a policy beside the job's own, may be given several times ({', '.join(job_comparison.OTHERS)})",
     )
+    job.add_argument("--profile", metavar="NAME", help="a profile of the file that wins over the rest of it")
     job.add_argument("--set", action="append", metavar="KEY=VALUE", help="a value that wins over the file")
 
 
@@ -103,6 +103,7 @@ def _of_job(asked: argparse.Namespace) -> Experiment:
         rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
         repeats=REPEATS if asked.repeats is None else asked.repeats,
+        profile=asked.profile,
     )
     experiment, told = job_comparison.experiment(asked.conf, asked.set or (), of_job)
     print(told, flush=True)
@@ -111,10 +112,11 @@ def _of_job(asked: argparse.Namespace) -> Experiment:
 
 def _experiment(asked: argparse.Namespace) -> Experiment:
     """Read an experiment from its file."""
-    for name in ("rows", "repeats", "policy", "set"):
+    for name in ("rows", "repeats", "policy", "profile", "set"):
         if getattr(asked, name) is not None:
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
-    return load(asked.conf)
+    experiment: Experiment = import_experiments("experiment", f'"{asked.conf}"').load(asked.conf)
+    return experiment
 
 
 def _is_job(path: str) -> bool:
@@ -150,7 +152,8 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 def _command(asked: argparse.Namespace) -> str:
     """Write the command that runs it again."""
-    more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
+    more = ["--profile", asked.profile] if asked.profile else []
+    more += [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [
         w for n in ("rows", "repeats") if getattr(asked, n) is not None for w in (f"--{n}", str(getattr(asked, n)))
@@ -173,9 +176,10 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
     print(comparison.table())
     if len({row["workload"] for row in comparison.runs}) > 1:
         print(f"\n{comparison.table(by_workload=True)}")
-    more = None if is_job else summarize_rest(comparison.runs, by=["workload"])
-    if more is not None and not more.empty:
-        print(f"\n{more.to_string(index=False)}")
+    if not is_job:
+        more = import_experiments("improvement", "an experiment").summarize_rest(comparison.runs, by=["workload"])
+        if not more.empty:
+            print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")
 
 
