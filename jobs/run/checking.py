@@ -19,7 +19,7 @@ from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
-from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.registry import ALL_SOURCES
 from eddy.jobs.sources.source import JobSource
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
@@ -96,7 +96,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
         if not _has_what_it_needs(SOURCE_SECTIONS[kind], values):
             continue
         try:
-            sources[name] = SOURCES[values["format"]](name, values)
+            sources[name] = ALL_SOURCES[values["format"]](name, values)
             schema = sources[name].schema()
         except QueryError as error:
             if not job.mistakes.has_within(path):

@@ -34,7 +34,7 @@ from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
-from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.registry import ALL_SOURCES
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -178,7 +178,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
     """Give the query over its sources."""
     try:
         tables = {table.name for table in job.query.tables}
-        sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
+        sources = {name: ALL_SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
         frames = {
             name: source.table(spark)
             if name in tables

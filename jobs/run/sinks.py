@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
+from eddy.jobs.config.connectors import SINK_GROUP
 from eddy.jobs.sources.files import quote
+from eddy.plug_ins import PlugIns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +34,7 @@ def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> DataStreamW
     In append mode, named, triggered, with a checkpoint if there is one.
     """
     values = _check_columns(frame, job, place)
-    writer = SINKS[values["format"]].stream(frame, values).outputMode("append")
+    writer = ALL_SINKS[values["format"]].stream(frame, values).outputMode("append")
     writer = writer.queryName(values.get("name") or _name_query(job, place))
     if job.checkpoint:
         # The checkpoint of what is put aside is in that of the job, so that both begin anew together.
@@ -46,7 +48,7 @@ def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> DataStreamW
 def write_batch(frame: DataFrame, job: Job, place: str = "sink") -> None:
     """Write all rows of the answer, or of what is put aside, to its sink."""
     values = _check_columns(frame, job, place)
-    SINKS[values["format"]].batch(frame, {**values, "name": values.get("name") or _name_query(job, place)})
+    ALL_SINKS[values["format"]].batch(frame, {**values, "name": values.get("name") or _name_query(job, place)})
 
 
 def _name_query(job: Job, place: str) -> str:
@@ -136,6 +138,10 @@ SINKS: dict[str, Sink] = {
     ),
 }
 """Every kind of sink; a new one is its functions, its section in `eddy.jobs.config.connectors`, and one line here."""
+
+ALL_SINKS = PlugIns(SINKS, group=SINK_GROUP, kind="sink")
+"""Those above, and those of other packages: each has `section`, `stream`, `batch`, and `lasting` if it needs a
+checkpoint."""
 
 
 def _options(sink: Mapping[str, Any]) -> dict[str, str]:

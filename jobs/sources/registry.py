@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eddy.jobs.config.connectors import SOURCE_GROUP
 from eddy.jobs.sources.files import Files
 from eddy.jobs.sources.kafka import Kafka
 from eddy.jobs.sources.rate import Rate
 from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.jobs.sources.workload import FromWorkload
+from eddy.plug_ins import PlugIns
 
 SOURCES: dict[str, Callable[[str, SourceValues], JobSource]] = {
     "parquet": Files,
@@ -21,3 +23,6 @@ SOURCES: dict[str, Callable[[str, SourceValues], JobSource]] = {
     "rate": Rate,
     "workload": FromWorkload,
 }
+
+ALL_SOURCES = PlugIns(SOURCES, group=SOURCE_GROUP, kind="source")
+"""Those above, and those of other packages: each a class with `section`, made of a name and the file's values."""
