@@ -97,6 +97,11 @@ def policy_names() -> list[str]:
     return list(POLICIES)
 
 
+def list_policies() -> list[str]:
+    """List our policies, and those of other packages."""
+    return list(_known())
+
+
 def policy_name(choice: PolicyChoice) -> str:
     """Write a choice of policy and parameters as one text."""
     if isinstance(choice, str | Mapping):
@@ -109,7 +114,11 @@ def _policy(name: str) -> Callable[..., Policy]:
 
     A registered name counts only if none of ours has it.
     """
-    known = PlugIns(POLICIES, group=ENTRY_POINTS, kind="policy")
+    known = _known()
     if name not in known:
         raise unknown_name("policy", name, known, where="policy")
     return known[name]
+
+
+def _known() -> PlugIns[Callable[..., Policy]]:
+    return PlugIns(POLICIES, group=ENTRY_POINTS, kind="policy")
