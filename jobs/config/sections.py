@@ -214,8 +214,8 @@ ENGINE = Section(
             choices=STATES,
         ),
         "remember": ConfigKey(
-            text="a file in which what was learned stays for the next start, where there is no state; on a cluster one "
-            "that all machines see; `eddy learned` carries it to another job",
+            text="a folder in which what was learned stays for the next start, where there is no state; on a cluster "
+            "one that all machines see; `eddy learned` carries it to another job",
             place=True,
         ),
         "cache_memory": ConfigKey(

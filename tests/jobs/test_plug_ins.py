@@ -56,7 +56,7 @@ class Taker:
 
     @staticmethod
     def stream(frame: DataFrame, values: dict[str, Any]) -> Any:
-        return frame.writeStream.foreachBatch(lambda part, _: TAKEN.extend(row["k"] for row in part.collect()))
+        return frame.writeStream.foreachBatch(lambda part, _: TAKEN.extend(row["s_k"] for row in part.collect()))
 
 
 class Bare:
