@@ -19,6 +19,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query import Query
+from eddy.query.explain import explain
 from eddy.tuples.arrow import no_rows, one_batch
 from eddy.tuples.pandas_frames import is_frame, make_frame
 
@@ -49,7 +50,8 @@ class Run:
         rows = make_frame(first.to_pylist(), first.schema.names, as_objects=True)
         few = "" if len(first) == len(self.results) else f", the first {len(first)}"
         title = f"{plural(self.results.num_rows, 'result')}{few}"
-        return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}"
+        told = notebook.folded("explained", notebook.preformatted(explain(self)))
+        return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}{told}"
 
 
 class Running:

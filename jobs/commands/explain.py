@@ -14,7 +14,7 @@ from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, r
 from eddy.query import fingerprint
 from eddy.query.binding import bind
 from eddy.query.cost import write_cost
-from eddy.query.explain import list_joins, list_patterns, list_windows
+from eddy.query.describe import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout

@@ -24,8 +24,8 @@ from eddy.jobs.sources.source import JobSource
 from eddy.predicates.faults import REJECT
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
+from eddy.query.describe import list_warnings
 from eddy.query.exact_names import Names, spell_filter, spell_join
-from eddy.query.explain import list_warnings
 from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
