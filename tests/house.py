@@ -31,7 +31,7 @@ ROOMS = (
     "operators",
     *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
-    *("routing", "engine", "wiring", "clocks", "local"),
+    *("routing", "engine", "wiring", "clocks", "live_line", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",
