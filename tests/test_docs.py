@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from eddy.jobs.config.connectors import SINK_GROUP, SOURCE_GROUP
+from eddy.operators.tuning.settings import INDEX_GROUP
 from eddy.spark.monitoring.metrics import METRICS
 from tests import house
 from tests.house import ROOT
@@ -22,7 +23,14 @@ TEXTS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in PAGES}
 PLACES = ("benchmarks", "conf", "docs", "eddy", "jobs", "notebooks", "operators", "policies", "stubs", "tests")
 PATH = re.compile(rf"`((?:{'|'.join(PLACES)})/[\w./*-]*)`|(?<![\w/.])((?:{'|'.join(PLACES)})/[\w/.-]+\.\w+)")
 DOTTED = re.compile(r"(?<![\w./-])((?:eddy|tests|benchmarks)(?:\.[A-Za-z_]\w*)+)")
-NO_MODULES = {"eddy.batch", "eddy.job", *(f"eddy.{metric.name}" for metric in METRICS), SOURCE_GROUP, SINK_GROUP}
+NO_MODULES = {
+    "eddy.batch",
+    "eddy.job",
+    *(f"eddy.{metric.name}" for metric in METRICS),
+    SOURCE_GROUP,
+    SINK_GROUP,
+    INDEX_GROUP,
+}
 """Names of loggers, of metrics and of groups of entry points."""
 SHORT = re.compile(r"`(test_\w+\.py)`")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")

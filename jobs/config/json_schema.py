@@ -20,18 +20,19 @@ VARIABLE: Schema = {"type": "string", "pattern": r"\$\{"}
 
 def make_schema() -> Schema:
     """Make the schema of a job, and of its profiles, which may leave anything out."""
-    whole = _part(JOB, ())
+    whole = describe_part(JOB)
     whole["properties"][PROFILE] = {
         "type": "object",
         "description": "What the file says besides for one place where it runs; --profile NAME chooses it.",
-        "additionalProperties": _part(JOB, (), partly=True),
+        "additionalProperties": describe_part(JOB, partly=True),
     }
     return {"$schema": DRAFT, "title": "A job of eddy", **whole}
 
 
-def _part(part: ConfigPart, path: tuple[str, ...], *, partly: bool = False) -> Schema:
+def describe_part(part: ConfigPart, path: tuple[str, ...] = (), *, partly: bool = False) -> Schema:
+    """Describe a part of the file; one that is said `partly` needs nothing."""
     if isinstance(part, NamedSections):
-        each = _part(part.each, (*path, "NAME"), partly=partly)
+        each = describe_part(part.each, (*path, "NAME"), partly=partly)
         return {"type": "object", "description": part.text, "additionalProperties": each, "minProperties": 1}
     if isinstance(part, Variants):
         formats = [_variant(part, name, path, partly=partly) for name in part.formats]
@@ -49,7 +50,7 @@ def _variant(part: Variants, name: str, path: tuple[str, ...], *, partly: bool) 
 
 
 def _section(part: Section, path: tuple[str, ...], *, partly: bool) -> Schema:
-    parts = {name: _part(inner, (*path, name), partly=partly) for name, inner in part.parts.items()}
+    parts = {name: describe_part(inner, (*path, name), partly=partly) for name, inner in part.parts.items()}
     keys = {name: _key(key, (*path, name)) for name, key in part.keys.items()}
     found: Schema = {"type": "object", "description": part.text, "properties": {**keys, **parts}}
     found["additionalProperties"] = False if part.others is None else _others(part, part.others, path)

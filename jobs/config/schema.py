@@ -7,7 +7,7 @@ mistake in it, to convert an override, and to write `docs/configuration.md`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,7 +121,7 @@ class ConfigKey:
     kind: ValueKind = TEXT
     default: Any = None
     required: bool = False
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     place: bool = False
     literal: bool = False
 

@@ -243,7 +243,7 @@ INDEX_DEFAULTS = list_index_defaults()
 
 
 def _index_key(name: str, text: str, kind: ValueKind = TEXT) -> dict[str, ConfigKey]:
-    return {name: ConfigKey(text=text, kind=kind, default=INDEX_DEFAULTS[name], choices=(*INDEX_NAMES.get(name, ()),))}
+    return {name: ConfigKey(text=text, kind=kind, default=INDEX_DEFAULTS[name], choices=INDEX_NAMES.get(name, ()))}
 
 
 INDEXES = Section(

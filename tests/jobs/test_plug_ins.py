@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,14 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import eddy
 from eddy.errors import QueryError
 from eddy.jobs import cli
+from eddy.jobs.config import json_schema
 from eddy.jobs.config.config import load
 from eddy.jobs.config.connectors import SINK_GROUP, SOURCE_GROUP
 from eddy.jobs.config.schema import COUNT, ConfigKey, Section
+from eddy.jobs.config.sections import INDEXES
 from eddy.jobs.run import run_job
 from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.stopping import Stop
+from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.tuning.select.patterns import Patterns
+from eddy.operators.tuning.settings import INDEX_GROUP, LAYOUT, TUNING, IndexSettings, Kind
+from eddy.operators.tuning.workload import Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +66,22 @@ class Taker:
         return frame.writeStream.foreachBatch(lambda part, _: TAKEN.extend(row["s_k"] for row in part.collect()))
 
 
+class First:
+    """A kind of indexes: one for the pattern that is searched by most."""
+
+    does: ClassVar = Kind(keys=(*LAYOUT, *TUNING))
+
+    def __init__(self, settings: IndexSettings) -> None:
+        self.patterns = Patterns(settings)
+
+    def select(self, workload: Workload) -> Sequence[KeyMap]:
+        CHOSEN.append(len(workload.searches))
+        return self.patterns.select(workload)[:1]
+
+
+CHOSEN: list[int] = []
+
+
 class Bare:
     """It does not say what its keys are."""
 
@@ -73,6 +96,8 @@ gone = tests.jobs.nobody:Nothing
 parquet = tests.jobs.test_plug_ins:Bare
 [{SINK_GROUP}]
 taker = tests.jobs.test_plug_ins:Taker
+[{INDEX_GROUP}]
+first = tests.jobs.test_plug_ins:First
 """
 
 JOB = """
@@ -139,6 +164,47 @@ def test_none_takes_the_name_of_one_of_ours(tmp_path: Path) -> None:
     text = JOB.replace('"numbers", below = 20', '"parquet", path = "none"')
     with pytest.raises(QueryError, match="no such file"):
         load(written(tmp_path, text))
+
+
+INDEXED = """
+[query]
+joins = ["a.k = b.k", "a.l = b.l"]
+[streams.a]
+time = "ts"
+window = "1 minute"
+source = { format = "json", path = "in", schema = { ts = "timestamp", k = "bigint", l = "bigint" } }
+[streams.b]
+time = "ts"
+window = "1 minute"
+source = { format = "json", path = "in", schema = { ts = "timestamp", k = "bigint", l = "bigint" } }
+[index]
+kind = "first"
+period = 100
+schedule = "periodic"
+"""
+
+
+def test_a_kind_of_indexes_is_one_of_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "none.json").touch()
+    assert cli.main(["validate", written(tmp_path, INDEXED), "--resolved"]) == 0
+    assert "index.kind " in capsys.readouterr().out
+    wrong = INDEXED.replace("period = 100", "bits = 3")
+    assert cli.main(["validate", written(tmp_path, wrong)]) == cli.FAILED
+    assert 'index.bits: the kind "first" does not use it' in capsys.readouterr().err
+    assert cli.main(["validate", written(tmp_path, INDEXED.replace('"first"', '"frist"'))]) == cli.FAILED
+    assert 'did you mean "first"?' in capsys.readouterr().err
+    CHOSEN.clear()
+    index = {"kind": "first", "period": 100, "schedule": "periodic"}
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "ab"]
+    query = eddy.Query(streams=streams, joins=["a.k = b.k", "a.l = b.l"])
+    rows = pa.table({"ts": range(500), "k": [n % 7 for n in range(500)], "l": [n % 3 for n in range(500)]})
+    runs = [eddy.run_local(query, {"a": rows, "b": rows}, batch_rows=50, index=one) for one in (index, None)]
+    found, known = (run.results.sort_by([(name, "ascending") for name in run.results.column_names]) for run in runs)
+    assert found.equals(known)
+    assert found.num_rows
+    assert CHOSEN
+    assert json_schema.describe_part(INDEXES)["properties"]["kind"]["anyOf"][0]["enum"][-1] == "first"
 
 
 def test_a_job_runs_with_them(spark: SparkSession, tmp_path: Path) -> None:
