@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from eddy.errors import quote
 from eddy.observe.text import align_columns
 from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
-from eddy.query.filter import write_after
+from eddy.query.filter import Filter, write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.query.state_need import choose_state, describe_state
@@ -22,13 +23,70 @@ MICROSECONDS_PER_MILLISECOND = 1_000
 
 def describe_query(query: Query) -> str:
     """Describe a query: joins, windows, filters, and warnings."""
-    parts = [f'query "{query.name}"', "", "joins", *list_joins(query)]
+    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query), "", "joins", *list_joins(query)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
     parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
     parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
     parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
+
+
+class PlanNode(NamedTuple):
+    """A step of a query, and what it takes its rows from."""
+
+    text: str
+    below: tuple[PlanNode, ...] = ()
+
+
+def draw_plan(query: Query, notes: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Draw a query as a tree: what it selects stands above, and its inputs below.
+
+    Filters on one input stand right above it, with what a row costs there if somebody says it; `notes` are more about
+    them. Inputs stand in the order of the query. It is what is asked for: an eddy takes other ways to the same rows.
+    """
+    yield from _draw_below((_make_plan(query, notes or {}),), "  ", is_root=True)
+
+
+def _draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False) -> Iterator[str]:
+    for place, node in enumerate(nodes, start=1):
+        branch, more = ("", "") if is_root else ("└─ ", "   ") if place == len(nodes) else ("├─ ", "│  ")
+        yield f"{before}{branch}{node.text}"
+        yield from _draw_below(node.below, before + more)
+
+
+def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
+    """Join the inputs one by one, and filter as soon as all inputs of a filter are there."""
+    joined: set[str] = set()
+    plan: PlanNode | None = None
+    left = list(query.inputs)
+    while left:
+        near = [n for n in left if any(n in p.inputs and p.inputs <= joined | {n} for p in query.predicates)]
+        name = (near or left)[0]
+        left.remove(name)
+        joined.add(name)
+        alone = _filter_above(PlanNode(name), [f for f in query.filters if f.on == (name,)], notes)
+        if plan is None:
+            plan = alone
+            continue
+        texts = [p.text for p in query.predicates if name in p.inputs and p.inputs <= joined]
+        plan = PlanNode(f"join: {' and '.join(texts)}" if texts else "every combination", (plan, alone))
+        several = [f for f in query.filters if len(f.on) > 1 and name in f.on and joined.issuperset(f.on)]
+        plan = _filter_above(plan, several, notes)
+    assert plan is not None  # a query has a stream
+    for one in query.existence:
+        told = " and ".join(condition.text for condition in one.conditions)
+        plan = PlanNode(
+            f"if {one.table} {'has a match' if one.kind == SEMI else 'has none'}: {told}", (plan, PlanNode(one.table))
+        )
+    return PlanNode(f"select {', '.join(query.select)}" if query.select else "select all columns", (plan,))
+
+
+def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str, str]) -> PlanNode:
+    for f in filters:
+        what = f.where or "a Python function"
+        plan = PlanNode(f"filter {f.name}{write_after(f)}{write_cost(f)}: {what}{notes.get(f.name, '')}", (plan,))
+    return plan
 
 
 def list_joins(query: Query) -> Iterator[str]:
