@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "compare policies on a sample of a job's rows, or as an experiment says",
     "doctor": "check whether jobs can run here, and say what to do",
     "inspect": "say what a checkpoint holds (starts Spark)",
+    "repartition": "divide the state of a checkpoint into other partitions of Spark (starts Spark)",
     "learned": "carry what a job without state has learned to another one",
     "schema": "print the JSON Schema of a job's file, by which editors complete and check it",
     "completion": "print what a shell needs to complete commands: eddy completion bash|zsh|fish",
