@@ -15,7 +15,7 @@ from eddy.observe.counters import ClassRoute
 from eddy.observe.statistics import Statistic
 from eddy.query import describe
 from eddy.query.cost import write_cost
-from eddy.query.plan_tree import list_plans
+from eddy.query.explain import list_plans
 from eddy.tuples import Hop
 
 

@@ -11,8 +11,6 @@ from eddy.operators.tuning.select.hash import Hash
 from eddy.operators.tuning.select.patterns import Patterns
 from eddy.operators.tuning.select.static import Static
 from eddy.operators.tuning.select.told import Told
-from eddy.operators.tuning.settings import INDEX_GROUP
-from eddy.plug_ins import PlugIns
 
 SELECTIONS: dict[str, Callable[..., Selection]] = {
     "patterns": Patterns,
@@ -22,6 +20,3 @@ SELECTIONS: dict[str, Callable[..., Selection]] = {
     "chosen": Chosen,
     "told": Told,
 }
-
-ALL_SELECTIONS = PlugIns(SELECTIONS, group=INDEX_GROUP, kind="index")
-"""Those above, and those of other packages."""
