@@ -9,7 +9,7 @@ from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
 from eddy.query.explain import explain
 from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
-from eddy.spark.follow import follow
+from eddy.spark.monitoring.follow import follow
 from eddy.spark.progress import report_of
 from eddy.version import __version__
 from eddy.where import rejected, where

@@ -29,8 +29,8 @@ from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query
 from eddy.query.binding import can_pick
-from eddy.query.describe import describe_query
 from eddy.query.existence import ANTI, SEMI
+from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
 from eddy.query.shorthand import check_distinct, find_free, has_rejects, make_query, read_predicates
 from eddy.spark.stateless.options import WhereOptions

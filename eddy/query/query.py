@@ -102,7 +102,7 @@ class Query:
         return (*self.predicates, *(part for one in self.existence for part in one.conditions))
 
     def _repr_html_(self) -> str:
-        from eddy.query.describe import describe_query  # noqa: PLC0415  it describes what is defined here
+        from eddy.query.explain.describe import describe_query  # noqa: PLC0415  it describes what is defined here
 
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]

@@ -13,9 +13,9 @@ import pytest
 import eddy
 from eddy.observe.counters import ClassRoute
 from eddy.observe.statistics import Statistic
-from eddy.query import describe
 from eddy.query.cost import write_cost
-from eddy.query.explain import list_plans
+from eddy.query.explain import describe
+from eddy.query.explain.run import list_plans
 from eddy.tuples import Hop
 
 

@@ -17,7 +17,7 @@ from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
-from eddy.query.describe import describe_query
+from eddy.query.explain.describe import describe_query
 from eddy.query.query import Query
 
 if TYPE_CHECKING:
