@@ -77,9 +77,8 @@ Need = Callable[[KeyMap, int], float]
 Groups = Mapping[tuple[KeyMap, ...] | None, int]
 """The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
-Options = Callable[[KeyMap, float], Sequence[Option]]
-"""Gives what a map takes and saves, and what may stand for it where there is so much room, the one of the fewest bytes
-first."""
+Options = Callable[[KeyMap], Sequence[Option]]
+"""Gives what a map takes and saves, and what may stand for it, the one of the fewest bytes first."""
 
 
 @dataclass(slots=True)
@@ -191,7 +190,7 @@ class Admission:
         is_borne = self.bears(sum(self._missed.values()), rows, len({*maps, *others}))
         is_out_of_date = is_forgotten or self._age >= PERIOD or not is_borne
         if not known or self._spare is None or needed > allowed or is_out_of_date:
-            found = [options(m, allowed) for m in dict.fromkeys((*maps, *others))]
+            found = [options(m) for m in dict.fromkeys((*maps, *others))]
             self._spare = self._choose(found, FILLED * allowed, list(groups.values()))
             self._decided = dict.fromkeys((*maps, *others, *(option.key_map for some in found for option in some)))
             self._groups, self._age = set(groups), 0

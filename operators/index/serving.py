@@ -150,10 +150,8 @@ class Serving:
         self._rows = rows
         groups = self._group_parts()
 
-        def list_options(key_map: KeyMap, allowed: float) -> list[Option]:
+        def list_options(key_map: KeyMap) -> list[Option]:
             walks = self._list_walks(key_map) if key_map.linked else []
-            if walks and self._has_room_for_chains(allowed):
-                return walks
             follow()
             return sorted([*walks, *self._list_options(key_map, self._group_parts())], key=lambda one: one.nbytes)
 
@@ -302,10 +300,6 @@ class Serving:
             return 1
         look = self.pricing.guess(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
-
-    def _has_room_for_chains(self, room: float) -> bool:
-        """Tell whether there is room for chains of every key, so that rows need not be put in order for less room."""
-        return room >= len(self._builder.keys) * price.count_linked_bytes(self._rows, CHAIN_SPARES[0])
 
     def _list_walks(self, key_map: KeyMap) -> list[Option]:
         """List what chains take and save, those of the fewest bytes first."""
