@@ -33,10 +33,10 @@ FILLED = 0.9
 next micro-batch, and it would be decided again. That took a tenth of the time where rows are put in order: 11 decisions
 in 20 micro-batches for 6 of an input of four, and 16 for 8 of five."""
 
-DECISION = 9_000
-"""What it takes to decide, for each map that may be, in look-ups: 0.13 milliseconds, with 7 maps of chains and with 15,
-where a look-up takes 14 nanoseconds. So much, and what it takes to put the rows in order for one more map, must have
-been missed in a micro-batch beyond what was accepted."""
+DECISION = 12_000
+"""What it takes to decide, for each map that may be, in look-ups: 0.17 milliseconds, with 7 maps and with 15, for
+chains and orders that may stand for them, where a look-up takes 14 nanoseconds. So much, and what it takes to put the
+rows in order for one more map, must have been missed in a micro-batch beyond what was accepted."""
 
 FEWEST_UNREAD = 4
 """Micro-batches without a search after which it may be forgotten, however short the window is: a policy may ask in two
