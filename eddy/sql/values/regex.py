@@ -47,6 +47,10 @@ _NAMED: dict[str, Ranges] = {
 _CASES = ("Lower", "Upper")
 """Those that are one where case does not count, with Java's own idea of what they leave out then."""
 
+_BOTH_CASES = ([(0x4B, 0x4B), (0x6B, 0x6B)], [(0x53, 0x53), (0x73, 0x73)])
+"""K and S in both cases: RE2 takes such a class for a letter whose case does not count. Where that is one of several
+ways to go on, it takes letters beyond ASCII for it as well."""
+
 _CONTROLS = {"t": 0x09, "n": 0x0A, "r": 0x0D, "f": 0x0C, "a": 0x07, "e": 0x1B}
 _FLAGS = re.compile(r"\(\?([is]{1,2})\)")
 _REPEAT = re.compile(r"\{(\d{1,6})(,(\d{0,6}))?\}")
@@ -372,6 +376,8 @@ def _invert(ranges: Ranges) -> Ranges:
 
 def _write(ranges: Ranges) -> str:
     """Write a class, by what it has or by what it has not: the shorter of both."""
+    if ranges in _BOTH_CASES:
+        return f"(?:{'|'.join(_spell(low) for low, _ in ranges)})"
     without = _invert(ranges)
     if len(without) < len(ranges) and without:
         return f"[^{_list(without)}]"
