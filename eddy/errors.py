@@ -38,6 +38,10 @@ class QueryError(EddyError):
     """The query, its data or its functions are wrong."""
 
 
+class SparkOnlyError(QueryError):
+    """The text is SQL of Spark's that ours has not: Spark alone evaluates it."""
+
+
 class RowError(QueryError):
     """A predicate has no answer for some row.
 
