@@ -17,7 +17,7 @@ from benchmarks import joins
 from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting
 from eddy import wiring
 from eddy.comparison.workload import Workload
-from eddy.jobs.workloads.joins.chain import chain
+from eddy.jobs.experiments.workloads.joins.chain import chain
 from eddy.query import Query
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice

@@ -18,6 +18,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from eddy.requirements import judge_spark
+
 LONGEST_TEXT = 500
 """Characters of what an exception says, or of a text of the user's, in an error: a paragraph that a person reads. What
 others write there has no end: the repr of a table, a `where` that a program has made."""
@@ -70,6 +72,10 @@ class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
 
 
+SPARK = "spark"
+"""The extra that has Spark, which may also be too old, or there twice."""
+
+
 def need_package(name: str, extra: str, what: str) -> Path:
     """Find the folder of a package that only some of our users need, and that an extra of ours installs.
 
@@ -81,6 +87,9 @@ def need_package(name: str, extra: str, what: str) -> Path:
     spec = find_spec(name)
     if spec is None:
         raise QueryError(f'{what}: expected the package "{name}", got none; pip install "eddy-spark[{extra}]"')
+    wrong = judge_spark() if extra == SPARK else ""
+    if wrong:
+        raise QueryError(f"{what}: {wrong}")
     return Path(*(spec.submodule_search_locations or ()))
 
 

@@ -39,7 +39,7 @@ from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import Computed, describe_pushed, divide, divide_columns, make_screens, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
-from eddy.spark.versions import HAS_ARROW_UDF
+from eddy.spark.versions import HAS_ARROW_UDF, check_quotes
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -102,6 +102,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
     _check_arguments(query, given, options)
     frames = read(query, given)
     session.check(frames.spark)
+    check_quotes(query)
     plan = _plan(query, frames, options)
     if _choose_state(query, frames, options) == NOT_KEPT:
         with workers.suit_workers(frames.spark):
@@ -114,7 +115,9 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
     of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
-    state = choose_state(query, options.state, of_cells=of_cells, kept=not HAS_ARROW_UDF)
+    # Until Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
+    kept = not HAS_ARROW_UDF and all(frame.isStreaming for frame in frames.streams.values())
+    state = choose_state(query, options.state, of_cells=of_cells, kept=kept)
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(

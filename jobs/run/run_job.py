@@ -35,6 +35,7 @@ from eddy.jobs.run.skew import tell_skew
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.jobs.sources.registry import make_source
+from eddy.query.state_need import NOT_KEPT
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -201,11 +202,18 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             seed=job.engine["seed"],
             sizes=job.engine["sizes"] or None,
             heavy=job.engine["heavy"] or None,
-            state=find_state(job),
+            state=_demand_state(job),
             remember=find_remembered(job),
         )
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error
+
+
+def _demand_state(job: Job) -> str | None:
+    """Say where state is kept, unless a Spark that cannot filter without may choose by itself."""
+    state = find_state(job)
+    free = state == NOT_KEPT and job.engine["state"] is None and not job.is_batch and not job.rejected
+    return None if free else state
 
 
 def follow(query: StreamingQuery, stop: Stop, teller: Teller, others: Sequence[StreamingQuery] = ()) -> None:

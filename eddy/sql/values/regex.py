@@ -44,6 +44,9 @@ _NAMED: dict[str, Ranges] = {
 }
 """Classes that are of ASCII for Java."""
 
+_CASES = ("Lower", "Upper")
+"""Those that are one where case does not count, with Java's own idea of what they leave out then."""
+
 _CONTROLS = {"t": 0x09, "n": 0x0A, "r": 0x0D, "f": 0x0C, "a": 0x07, "e": 0x1B}
 _FLAGS = re.compile(r"\(\?([is]{1,2})\)")
 _REPEAT = re.compile(r"\{(\d{1,6})(,(\d{0,6}))?\}")
@@ -117,6 +120,7 @@ class _Reader:
         self._text = text
         self._group = group
         self._open: list[bool] = []
+        self._loose: list[bool] = []
         self._names: set[str] = set()
         self.groups = 0
         self.dollar = False
@@ -135,6 +139,8 @@ class _Reader:
                 may_repeat = False
                 continue
             self._at += 1
+            if letter == "|":
+                self._loosen()
             part, may_repeat = self._read_part(letter)
             written.append(part)
         if self._open:
@@ -177,6 +183,7 @@ class _Reader:
         if rest.startswith("?:"):
             self._at += 2
             self._open.append(False)
+            self._loose.append(False)
             return "(?:"
         if named := _GROUP_NAME.match(rest):
             if named[0] in self._names:
@@ -186,6 +193,7 @@ class _Reader:
         elif rest.startswith("?"):
             raise self._refuse("a flag within the pattern")
         self.groups += 1
+        self._loose.append(False)
         if self.groups != self._group:
             self._open.append(False)
             return "(?:"
@@ -195,14 +203,25 @@ class _Reader:
     def _close_group(self) -> str:
         if not self._open:
             raise self._refuse('a ")" that closes nothing', self._at - 1)
-        # Of a group that matched several times the two may keep another time.
-        if self._open.pop() and self._text[self._at : self._at + 1] in ("*", "+", "{"):
-            raise self._refuse("a repeat of the group that is wanted")
+        # Of a group that matched several times the two may keep another time, and of what may match nothing another
+        # number of times: they find it in the same texts, but not always as much of it.
+        is_wanted, is_loose = self._open.pop(), self._loose.pop() or self._text[self._at - 2] in "(:>"
+        if self._group is not None and self._text[self._at : self._at + 1] in ("*", "+", "{"):
+            if is_wanted:
+                raise self._refuse("a repeat of the group that is wanted")
+            if is_loose:
+                raise self._refuse("a repeat of what may match nothing")
         return ")"
+
+    def _loosen(self) -> None:
+        """Note that what is open now may match nothing, as far as this tells."""
+        self._loose = [True] * len(self._loose)
 
     def _read_repeat(self) -> str:
         start = self._at
         found = _REPEAT.match(self._text, start)
+        if self._text[start] in "*?" or (found and not int(found[1])):
+            self._loosen()
         if self._text[start] == "{":
             if found is None:
                 raise self._refuse('a "{" that is no repeat')
@@ -239,6 +258,8 @@ class _Reader:
             ranges = _CLASSES[letter.lower()]
             return ranges if letter.islower() else _invert(ranges)
         if (named := _PROPERTY.match(rest)) and named[1] in _NAMED:
+            if "i" in self._flags and named[1] in _CASES:
+                raise self._refuse(f'"{named[0]}" where case does not count', start)
             self._at += named.end()
             return _NAMED[named[1]] if letter == "p" else _invert(_NAMED[named[1]])
         if code := _HEX.match(rest):
