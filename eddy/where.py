@@ -362,11 +362,10 @@ def _take_rows(frame: Any, places: RowIds) -> Any:
 
 
 def _to_arrow(frame: pd.DataFrame, name: str, *, must: bool) -> pa.Array | None:
-    values = frame[name]
-    # Arrow knows no sparse columns.
-    if str(values.dtype).startswith("Sparse"):
-        values = values.sparse.to_dense()
+    column = frame[name]
     try:
+        # Arrow knows no sparse columns.
+        values: Any = np.asarray(column) if str(column.dtype).startswith("Sparse") else column
         return pa.Array.from_pandas(values)
     except (pa.ArrowException, ValueError, TypeError) as error:
         if not must:
