@@ -11,6 +11,7 @@ from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded
 from eddy.query.explain import explain
 from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
+from eddy.spark.monitoring.follow import follow
 from eddy.spark.progress import report_of
 from eddy.where import rejected, where
 
@@ -35,6 +36,7 @@ __all__ = [
     "attach",
     "compare",
     "explain",
+    "follow",
     "iter_local",
     "plot_regret",
     "predicate",

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from eddy.requirements import judge_spark
 
@@ -228,3 +228,8 @@ def check_choice(choice: object, known: Iterable[str], kind: str, *, where: str)
 
 def _kind(error: BaseException) -> str:
     return shorten(type(error).__name__, LONGEST_NAME)
+
+
+def refuse_to_make(choice: object, offered: object) -> NoReturn:
+    """Stand in for what builds other policies, where nobody gave it."""
+    raise EngineError(f"policy {choice!r} with {offered!r}: this setting builds no policies; an engine's does")

@@ -47,6 +47,7 @@ make_policy = policies.make_policy
 check_policy = policies.check_policy
 policy_parameters = policies.policy_parameters
 policy_names = policies.policy_names
+list_policies = policies.list_policies
 policy_name = policies.policy_name
 depends_on_time = policies.depends_on_time
 """What others may know of the policies that a user chooses."""
@@ -88,7 +89,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    caches = Caches(check_memory(cache_memory), clock)
+    caches = Caches(check_memory(cache_memory), working or clock)
     made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
     setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(

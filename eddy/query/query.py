@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
-from eddy.observe.notebook import heading, table
+from eddy.observe.notebook import folded, heading, preformatted, table
 from eddy.predicates.judge import Predicate
 from eddy.query.cost import read_tariff
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
-from eddy.query.join_graph import find_reachable, meets_name, probe_name
+from eddy.query.join_graph import RESERVED, find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql.values.name_case import find_own
 from eddy.tuples.pandas_frames import make_frame
@@ -102,6 +102,8 @@ class Query:
         return (*self.predicates, *(part for one in self.existence for part in one.conditions))
 
     def _repr_html_(self) -> str:
+        from eddy.query.explain.describe import describe_query  # noqa: PLC0415  it describes what is defined here
+
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
@@ -110,7 +112,8 @@ class Query:
             ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
         ]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
-        return f"{heading(f'Query {self.name}')}{table(make_frame(rows, ['part', 'name', 'says']), len(rows))}"
+        parts = table(make_frame(rows, ["part", "name", "says"]), len(rows))
+        return f"{heading(f'Query {self.name}')}{parts}{folded('explained', preformatted(describe_query(self)))}"
 
     def qualify(self, column: sql.Column) -> sql.Column:
         """Spell the stream of a column as the query does.
@@ -139,6 +142,17 @@ class Query:
         for taken in operators.keys() & {f.name for f in self.filters}:
             raise QueryError(
                 f'filter "{taken}": an operator that looks up "{operators[taken]}" has this name; choose another'
+            )
+        self._check_reserved()
+
+    def _check_reserved(self) -> None:
+        """Refuse filters that are called like operators of a join: reports and routes could not tell them apart."""
+        if len(self.inputs) < 2:
+            return
+        for name in (one.name for one in self.filters if one.name.startswith(RESERVED)):
+            begins = " or ".join(f'"{one}"' for one in RESERVED)
+            raise QueryError(
+                f'filter "{name}": operators of joins have names that begin with {begins}; choose another name'
             )
 
     def _check_times(self) -> None:
