@@ -195,9 +195,9 @@ def test_a_task_that_is_not_run_to_its_end_leaves_nothing_behind(place: Path) ->
         return k % 2 == 1
 
     asked = shipped(predicates=(waits, is_third))
-    verdicts = task.judge(asked, iter([pa.array(range(n, n + 50), pa.int64()) for n in range(0, 500, 50)]))
+    verdicts: Any = task.judge(asked, iter([pa.array(range(n, n + 50), pa.int64()) for n in range(0, 500, 50)]))
     assert len(next(verdicts)) == 50
-    verdicts.close()  # type: ignore[attr-defined]  # as Spark does when it wants no more rows
+    verdicts.close()  # as Spark does when it wants no more rows
     assert not learned.ENGINES
     assert not [*place.rglob("*.learned")]
     assert threading.active_count() <= before + 4
