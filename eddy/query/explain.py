@@ -23,6 +23,7 @@ from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.query.state_need import choose_state, describe_state
+from eddy.query.statement import Statement
 from eddy.sql import Column
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Reported(Protocol):
 def explain(what: Any) -> str:
     """Explain in words what a query asks for, or what a run did.
 
-    `what` is a query, a frame that `eddy.where` gave, a run, or the report of one.
+    `what` is a query, a statement, a frame that `eddy.where` gave, a run, or the report of one.
 
     Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
     that keeps an account, what adapting has cost and saved.
@@ -85,8 +86,8 @@ def explain(what: Any) -> str:
     operators
       operator  rows in  evaluated  rows out  rate
     """
-    if isinstance(what, Query):
-        return describe_query(what)
+    if isinstance(what, Query | Statement):
+        return describe_query(what if isinstance(what, Query) else what.query)
     if (note := find_note(what)) is not None:
         return note.text
     # A frame of the report for each paragraph.

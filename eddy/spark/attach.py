@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eddy.errors import need_package
-from eddy.query import Query
+from eddy.query import Query, Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def attach(  # noqa: PLR0913  what a user may say
-    query: Query,
-    frames: Mapping[str, Any],
+    query: Query | Statement | str,
+    frames: Mapping[str, Any] | None = None,
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
@@ -31,7 +31,10 @@ def attach(  # noqa: PLR0913  what a user may say
     state: str | None = None,
     remember: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Answer a query over streaming DataFrames, as one more.
+    """Answer a query, or a statement, over streaming DataFrames, as one more.
+
+    A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
+    hint names a policy or cells, and nothing else is said here, those are taken.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
@@ -45,9 +48,15 @@ def attach(  # noqa: PLR0913  what a user may say
     Without it `remember` is a file in which what was learned stays, as in `where`.
     """
     need_package("pyspark", "spark", "attach")
-    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+    from eddy.spark import stream, views  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
+    asked = Statement(query) if isinstance(query, str) else query
+    if isinstance(asked, Statement):
+        policy, cells = asked.choose_policy(policy), asked.choose_cells(cells)
+        asked, frames = views.read_statement(asked, frames)
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
     return stream.attach(
-        query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
+        asked,
+        {} if frames is None else frames,
+        replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember),
     )

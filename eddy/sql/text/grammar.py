@@ -16,7 +16,19 @@ import pyarrow as pa
 from eddy.sql.text import literals, names, special_forms
 from eddy.sql.text.names import read_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref, TextSpan, join_conditions
+from eddy.sql.values.tree import (
+    Call,
+    Cast,
+    Column,
+    Literal,
+    Literals,
+    Node,
+    Place,
+    Ref,
+    TextSpan,
+    UserCall,
+    join_conditions,
+)
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
@@ -387,13 +399,16 @@ def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     token = reader.take()
     reader.take()
     special = special_forms.SPECIAL.get(token.key)
-    if special is not None:
+    is_asked = token.text in reader.functions
+    if special is not None and not is_asked:
         if reader.now.key == ")":
             raise special_forms.miswritten(reader, token.key, token.start)
         return special(reader, boolean, token.start)
-    name = names.resolve(token, reader)
+    name = token.text if is_asked else names.resolve(token, reader)
     args = [] if reader.now.key == ")" else special_forms.arguments(reader, boolean)
     reader.expect(")", f'to close the arguments of "{token.text}"')
+    if is_asked:
+        return UserCall(reader.span(token.start), name, tuple(args))
     names.check_count(token, len(args), name, reader)
     if name in names.CASTS:
         return Cast(reader.span(token.start), args[0], names.CASTS[name], safe=False)
