@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 KeyPath = tuple[str, ...]
@@ -63,14 +63,17 @@ def hide_marked(text: str) -> str:
     return _IN_TEXT.sub(rf"\1{HIDDEN}", _IN_URL.sub(HIDDEN, text))
 
 
-def hide_secrets(text: str, values: Mapping[str, Any]) -> str:
+def hide_secrets(text: str, values: Mapping[str, Any], more: Iterable[str] = ()) -> str:
     """Hide a file's secrets in a foreign text, such as an error.
+
+    `more` are secrets that no key tells.
 
     >>> hide_secrets("cannot log in with hush!", {"sink": {"password": "hush!"}})
     'cannot log in with (hidden)'
     """
     # Longest first: one secret may be the beginning of another, whose end would be left.
-    for secret in sorted(_find_secrets(values, ()), key=len, reverse=True):
+    known = {*_find_secrets(values, ()), *(one for one in more if len(one) >= SHORTEST_SECRET)}
+    for secret in sorted(known, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return hide_marked(text)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow as pa
 from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
-from eddy.engine.snapshot_file import check_path, resume, write_file
+from eddy.engine.remembered import Remembered, check_folder
 from eddy.errors import QueryError, read_message
 from eddy.local import BATCH_ROWS, make_table
 from eddy.observe.frame_notes import FrameNote, find_note, note_frame
@@ -50,6 +51,9 @@ SAMPLE_ROWS = 1_000
 """Rows of a pandas frame by which the types of columns are known that nothing has asked for yet: enough to see what an
 object column holds, and nothing beside the work."""
 
+LOCAL = "local"
+"""Who leaves what it has learned, where there is one engine alone."""
+
 Frame = TypeVar("Frame")
 
 
@@ -77,7 +81,7 @@ def where(  # noqa: PLR0913  what a user may say
     With Spark this is one step without a shuffle and without state; it evaluates texts and Columns before all
     functions. `tables` are lookup tables by name, `joins="user = users.id"` joins their rows, which adds columns such
     as `users_id`; `semi` and `anti` let rows pass for which a table has a match, or none. `name` is what the step is
-    called in reports, without `report` there is none; `remember` is a file, for all machines, of what was learned.
+    called in reports, without `report` there is none; `remember` is a folder, for all machines, of what was learned.
 
     >>> import pandas as pd
     >>> trips = pd.DataFrame({"city": ["Wien", "Graz", "Linz"], "km": [12, 190, 180]})
@@ -88,7 +92,7 @@ def where(  # noqa: PLR0913  what a user may say
     1  Graz  190
     """
     given = check_lookups(tables, {"joins": joins, SEMI: semi, ANTI: anti})
-    kept = check_path(remember, "where")
+    kept = check_folder(remember, "where")
     options = WhereOptions(policy=policy, name=name, seed=seed, remember=kept, report=report, given=given)
     found: Frame = _filter_frame(frame, predicates, options)
     return found
@@ -296,8 +300,9 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
 
 def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, options: WhereOptions) -> Judged:
     """Ask part by part, beginning with what was learned."""
-    learned = None if options.remember is None else Path(options.remember)
-    engine, remembers = resume(make, [] if learned is None else [learned])
+    # Each call is a run of its own: it has all in it that those before it have left.
+    remembered = None if options.remember is None else Remembered(Path(options.remember), uuid4().hex)
+    engine, begun = (make(), ()) if remembered is None else remembered.begin(make)
     places, met = [np.empty(0, np.int64)], []
     counters, aside = [], dict[int, Rejected]()
     for start in range(0, rows.num_rows, BATCH_ROWS):
@@ -307,8 +312,8 @@ def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, option
         counters.append(engine.read_counters())
         # A row with several combinations that are put aside is told of once.
         aside |= {start + row.place: row._replace(place=start + row.place) for row in sorted(engine.read_rejected())}
-    if learned is not None and learned in remembers:
-        write_file(learned, engine.snapshot())
+    if remembered is not None:
+        remembered.leave(LOCAL, engine.snapshot(), begun)
     found = pa.Table.from_batches(met, schema=engine.schema)
     text, rejects = describe_query(query), has_rejects(query.filters)
     return Judged(

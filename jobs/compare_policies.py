@@ -67,6 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"a policy beside the job's own, may be given several times ({', '.join(job_comparison.OTHERS)})",
     )
+    job.add_argument("--profile", metavar="NAME", help="a profile of the file that wins over the rest of it")
     job.add_argument("--set", action="append", metavar="KEY=VALUE", help="a value that wins over the file")
 
 
@@ -103,6 +104,7 @@ def _of_job(asked: argparse.Namespace) -> Experiment:
         rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
         repeats=REPEATS if asked.repeats is None else asked.repeats,
+        profile=asked.profile,
     )
     experiment, told = job_comparison.experiment(asked.conf, asked.set or (), of_job)
     print(told, flush=True)
@@ -111,7 +113,7 @@ def _of_job(asked: argparse.Namespace) -> Experiment:
 
 def _experiment(asked: argparse.Namespace) -> Experiment:
     """Read an experiment from its file."""
-    for name in ("rows", "repeats", "policy", "set"):
+    for name in ("rows", "repeats", "policy", "profile", "set"):
         if getattr(asked, name) is not None:
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
     return load(asked.conf)
@@ -150,7 +152,8 @@ def _spark(needed: bool) -> AbstractContextManager[object]:
 
 def _command(asked: argparse.Namespace) -> str:
     """Write the command that runs it again."""
-    more = [word for one in asked.set or () for word in ("--set", _show_value(one))]
+    more = ["--profile", asked.profile] if asked.profile else []
+    more += [word for one in asked.set or () for word in ("--set", _show_value(one))]
     more += [word for name in asked.policy or () for word in ("--policy", name)]
     more += [
         w for n in ("rows", "repeats") if getattr(asked, n) is not None for w in (f"--{n}", str(getattr(asked, n)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="run_stream.py", description=__doc__)
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
+    parser.add_argument("--profile", metavar="NAME", help="a profile of the file that wins over the rest of it")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="a value that wins over the file"
     )
@@ -27,20 +30,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="the last line, after the answer if it goes to the console; no progress, and no warnings of Spark",
     )
     parser.add_argument("--live", action="store_true", help="progress on one line, for a terminal")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="lines for people, or one JSON object a line"
+    )
     parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
     chosen = parser.parse_args(arguments)
     find_package()
-    from eddy.jobs.run import error_text, run_job, stopping  # noqa: PLC0415  they are found only now
+    from eddy.jobs.run import error_text, log_lines, run_job, stopping  # noqa: PLC0415  they are found only now
 
+    tell: Callable[[str], None] = partial(print, file=sys.stderr)
+    if chosen.log_format == log_lines.JSON:
+        log_lines.log_as_json()
+        tell = log_lines.log_error
+    shown: dict[str, Any] = {"quiet": chosen.quiet, "live": chosen.live, "log": chosen.log_format}
     try:
-        return run_job.run(chosen.conf, sets=chosen.set, quiet=chosen.quiet, live=chosen.live)
+        return run_job.run(chosen.conf, sets=chosen.set, profile=chosen.profile, **shown)
     except error_text.EXPECTED as error:
         if chosen.traceback:
             raise
-        print(error_text.explain_error(error), file=sys.stderr)
+        tell(error_text.explain_error(error))
         return error_text.FAILED
     except KeyboardInterrupt:
-        print(stopping.NOT_BEGUN, file=sys.stderr)
+        tell(stopping.NOT_BEGUN)
         return error_text.INTERRUPTED
 
 

@@ -251,6 +251,11 @@ class Engine:
             meta["tuning"] = tuning
         return pack(meta, tables)
 
+    def check(self, snapshot: Snapshot) -> None:
+        """Refuse a snapshot that is damaged, or of another query."""
+        meta, _ = unpack(snapshot)
+        fingerprint.check(meta["query"], self._parts)
+
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from eddy.engine.engine import Engine
 from eddy.engine.snapshot import Snapshot
-from eddy.errors import CheckpointError, QueryError, read_message, warn, write_repr
+from eddy.errors import CheckpointError, read_message, warn
 
 MARK = b"edl1"
 """The first bytes of a file, with the number of its format; the snapshot has a checksum of the rest."""
@@ -18,43 +18,50 @@ NUMBER_BYTES = 8
 """Bytes of each of the two numbers behind the mark: the snapshot's format, and the length of its JSON."""
 
 
-def check_path(path: object, where: str) -> str | None:
-    """Check where to remember what was learned; workers may be in another folder than this process."""
-    if path is None:
+def resume(make: Callable[[], Engine], file: Path) -> Engine | None:
+    """Make an engine that goes on from a file; None if there is none, or none that can be read, which is told."""
+    engine = make()
+    try:
+        saved = read_file(file)
+        if saved is None:
+            return None
+        engine.restore(saved)
+    except CheckpointError as error:
+        # A half of it may have been taken.
+        tell_unread(file, error)
         return None
-    text = os.fspath(path) if isinstance(path, os.PathLike) else path
-    # An address such as "hdfs://a/b" would be taken for a folder of this machine.
-    if not isinstance(text, str) or not text or "\0" in text or "://" in text:
-        raise QueryError(f"{where}: remember: expected the path of a file, got {write_repr(path)}")
-    return os.path.abspath(text)
+    return engine
 
 
-def resume(make: Callable[[], Engine], files: Sequence[Path]) -> tuple[Engine, Sequence[Path]]:
-    """Make an engine that goes on from the first of some files that is there, or begins anew.
+def tell_unread(file: Path, error: CheckpointError) -> None:
+    """Warn that a file is of no use; no answer depends on it."""
+    warn(f"what was learned cannot be read from {file}, and is learned anew: {describe_unread(error)}")
 
-    Gives it with the files that it may write: one that cannot be read may be somebody else's, and is told and left
-    alone.
+
+ADVICE = ("; restore the checkpoint", "; go back to the query", "; restart with", "; begin a new checkpoint")
+"""What errors about a checkpoint advise, which is none for a file."""
+
+
+def describe_unread(error: CheckpointError) -> str:
+    """Say what is wrong with a file, in which a snapshot stands that speaks of a checkpoint.
+
+    >>> describe_unread(CheckpointError("checkpoint: the state is cut; restore the checkpoint from a copy"))
+    'the state is cut'
     """
-    engine, own = make(), list(files)
-    for file in files:
-        try:
-            if (saved := read_file(file)) is not None:
-                engine.restore(saved)
-                break
-        except CheckpointError as error:
-            warn(f"what was learned cannot be read from {file}, and is learned anew: {read_message(error)}")
-            # A half of it may have been taken.
-            engine = make()
-            own.remove(file)
-    return engine, own
+    told = read_message(error).removeprefix("file: ").removeprefix("checkpoint: ")
+    for advice in ADVICE:
+        told = told.partition(advice)[0]
+    return told.replace("the checkpoint has", "the file has")
 
 
-def write_file(file: Path, snapshot: Snapshot) -> None:
+def write_file(file: Path, snapshot: Snapshot) -> bool:
     """Write a snapshot, and only warn where it cannot be: no answer depends on it."""
     try:
         replace_file(file, snapshot)
     except OSError as error:
         warn(f"what was learned cannot be written to {file}: {read_message(error)}; the next run learns anew")
+        return False
+    return True
 
 
 def replace_file(file: Path, snapshot: Snapshot) -> None:

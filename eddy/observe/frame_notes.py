@@ -17,13 +17,15 @@ from eddy.observe.report import Report
 class FrameNote:
     """What a step is called, the text that explains it, its report, and the rows that were put aside.
 
-    There is a report once the rows were asked for, and rows aside only if a predicate puts some there.
+    There is a report once the rows were asked for, and rows aside only if a predicate puts some there. `judged` is the
+    frame of Spark that the answer and those rows are both taken from: who keeps it asks the predicates once for both.
     """
 
     name: str
     text: str
     read_report: Callable[[], Report]
     read_rejected: Callable[[], Any] | None = None
+    judged: Any = None
 
 
 NOTES: dict[int, FrameNote] = {}

@@ -106,10 +106,10 @@ def tell_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = wr
     besides = sum(map(_besides, accounts))
     saved, written = (sum(getattr(a, name) for a in accounts) for name in ("saved", "written"))
     gain = f"{write(abs(saved))} {'saved' if saved >= 0 else 'lost'}"
-    return (
-        f"adapting: {write(besides)} spent on samples, duels, control and learning; "
-        f"{gain}, of {write(written)} in the written order"
-    )
+    # Rows that others were tried on may have cost less than they would have in the written order.
+    tried = "samples, duels, control and learning"
+    took = f"{write(besides)} spent on {tried}" if besides >= 0 else f"{tried} took {write(-besides)} less than without"
+    return f"adapting: {took}; {gain}, of {write(written)} in the written order"
 
 
 def list_accounts(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> Iterator[str]:

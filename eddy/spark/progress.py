@@ -22,6 +22,8 @@ from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
 from eddy.observe.report import Report
 from eddy.observe.sum_cells import CellSum, merge_batches
+from eddy.spark.monitoring import news
+from eddy.spark.monitoring.news import BEGINNING, BatchNews, NewDecisions
 
 if TYPE_CHECKING:
     from pyspark.sql import Observation
@@ -57,20 +59,43 @@ class Progress:
         self._characters = 0
         self._warned = False
         self._lock = threading.Lock()
+        self._told = CellSum()
+        self._decisions = NewDecisions()
 
-    def add(self, batch: int, reports: Sequence[str]) -> None:
-        """Take the reports of a micro-batch, unless they are known.
+    def add(self, batch: int, reports: Sequence[str]) -> bool:
+        """Take the reports of a micro-batch, unless they are known; tell whether they are new.
 
         A listener's thread may call this.
         """
         with self._lock:
             if batch in self._reports or not reports:
-                return
+                return False
             self._reports[batch] = list(reports)
             self._characters += sum(map(len, reports))
             # The oldest go first, and one always stays.
             while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
                 self._characters -= sum(map(len, self._reports.pop(min(self._reports))))
+            return True
+
+    def tell(self, progress: StreamingQueryProgress, step: str, reports: Sequence[str]) -> None:
+        """Tell a micro-batch that is new to who hears of it."""
+        cells = read_cells(reports)
+        with self._lock:
+            whole = self._told.add(progress.batchId, cells)
+            told = {cell: (bool(one.insight.regrets), one.insight.decisions) for cell, one in cells.items()}
+            decisions = self._decisions.find(told)
+        news.tell(
+            BatchNews(
+                query=progress.name or str(progress.id),
+                step=step,
+                whole=whole,
+                cells=len(cells),
+                decisions=decisions,
+                seconds=progress.durationMs.get("triggerExecution", 0) / 1_000,
+                rows_per_second=progress.processedRowsPerSecond,
+                watermark=find_watermark(progress.eventTime),
+            )
+        )
 
     def look_behind(self, progress: StreamingQueryProgress) -> None:
         """Warn, once, if results are lost after the eddy."""
@@ -111,9 +136,26 @@ def collect(progress: StreamingQueryProgress) -> bool:
     for metric, found in ours.items():
         # Through Spark Connect, a micro-batch without rows has a metric without any value.
         known = find_run(str(progress.runId), metric)
-        known.add(progress.batchId, found.asDict().get("reports") or [])
+        reports = found.asDict().get("reports") or []
+        if known.add(progress.batchId, reports) and news.is_heard():
+            known.tell(progress, name_step(metric), reports)
         known.look_behind(progress)
     return bool(ours)
+
+
+def name_step(metric: str) -> str:
+    """Name the step that a metric is of.
+
+    >>> name_step("eddy 3 bots"), name_step("eddy")
+    ('bots', 'attach')
+    """
+    return metric.split(" ")[2] if " " in metric else "attach"
+
+
+def find_watermark(times: Mapping[str, str]) -> str | None:
+    """Find the watermark in what Spark tells of event times, if there is one yet."""
+    found = times.get("watermark")
+    return None if found == BEGINNING else found
 
 
 def find_run(run_id: str, metric: str = OBSERVED) -> Progress:
@@ -168,7 +210,7 @@ def choose_step(steps: Mapping[str, Progress], name: str | None = None) -> Progr
     named: dict[str, Progress] = {}
     # In the order of their numbers: "eddy" is that of attach, and has none.
     for metric in sorted(steps, key=lambda metric: int(metric.split(" ")[1]) if " " in metric else 0):
-        step = metric.split(" ")[2] if " " in metric else "attach"
+        step = name_step(metric)
         number = sum(1 for known in named if known.partition(" ")[0] == step)
         named[f"{step} {number + 1}" if number else step] = steps[metric]
     if name is not None and name not in named:

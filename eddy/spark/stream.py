@@ -21,7 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructField, StructType
 
-from eddy.engine.snapshot_file import check_path
+from eddy.engine.remembered import check_folder
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
@@ -142,7 +142,7 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
         metric=OBSERVED,
         spelled=spelled,
         tables={name: table.select(read[name].names) for name, table in plan.frames.tables.items()},
-        remember=check_path(options.remember, "attach"),
+        remember=check_folder(options.remember, "attach"),
         index=options.index,
         cache_memory=options.cache_memory,
     )

@@ -10,6 +10,9 @@ from eddy.jobs.config.config import Job, load, read_job
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import Checked, check
 
+OVER = "a profile of the file, [profile.NAME], that wins over the rest of it"
+"""The help of `--profile`, in every command that takes a job."""
+
 WINS = "a value that wins over the file, such as policy.name=fixed; may be given several times"
 """The help of `--set`, in every command that takes a job."""
 
@@ -30,12 +33,13 @@ class Command:
 def add_job_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name a job."""
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
+    parser.add_argument("--profile", metavar="NAME", help=OVER)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 
 
 def job_of(chosen: Namespace) -> Job:
     """Read the job that arguments name."""
-    return load(chosen.conf, map(from_command, chosen.set))
+    return load(chosen.conf, map(from_command, chosen.set), chosen.profile)
 
 
 def check_job(chosen: Namespace) -> Checked:
@@ -43,4 +47,4 @@ def check_job(chosen: Namespace) -> Checked:
 
     Everything that is wrong with it is one error.
     """
-    return check(read_job(chosen.conf, map(from_command, chosen.set)))
+    return check(read_job(chosen.conf, map(from_command, chosen.set), chosen.profile))

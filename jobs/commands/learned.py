@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from eddy.engine.learned_sum import add_up
+from eddy.engine.remembered import ENDING, list_files
 from eddy.engine.snapshot import Snapshot, unpack
-from eddy.engine.snapshot_file import read_file, replace_file
+from eddy.engine.snapshot_file import describe_unread, read_file, replace_file
 from eddy.errors import CheckpointError, QueryError, read_message
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.run.checking import Checked, divide_filters, find_remembered
@@ -20,6 +22,12 @@ from eddy.wiring import policy_name
 
 EXPORT, IMPORT = "export", "import"
 
+IMPORTED = "imported"
+"""What a file is called that was carried in."""
+
+NEEDED = ("query", "policy", "statistics", "came")
+"""What is read of a file here."""
+
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -30,41 +38,67 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(chosen: Namespace) -> int:
-    """Copy a file that is whole, and of this job's query."""
+    """Carry what was learned of this job's query, if it is whole: its sum out, or one file in."""
     checked = check_job(chosen)
     place = find_remembered(checked.job)
     if place is None:
-        raise QueryError(f'config "{chosen.conf}": engine.remember: expected a file, got none; add it')
+        raise QueryError(f'config "{chosen.conf}": engine.remember: expected a folder, got none; add it')
     kept, carried = Path(place), Path(chosen.file)
-    source, target = (kept, carried) if chosen.way == EXPORT else (carried, kept)
-    snapshot, meta = _read(source)
-    _check_query(checked, meta, source)
-    if target.exists() and not chosen.replace:
-        raise QueryError(f'learned: "{target}" is there already; say --replace to write over it')
+    if chosen.way == EXPORT:
+        found, target, before = _read_all(checked, kept), carried, [carried] if carried.exists() else []
+    else:
+        found, target, before = [_read(checked, carried)], kept / f"{IMPORTED}{ENDING}", _list(kept)
+    if before and not chosen.replace:
+        what = carried if chosen.way == EXPORT else kept
+        raise QueryError(f'learned: there is something in "{what}" already; say --replace to write over it')
+    whole = add_up(found)
     try:
-        replace_file(target, snapshot)
+        replace_file(target, whole)
+        for file in before:
+            if file != target:
+                file.unlink(missing_ok=True)
     except OSError as error:
         raise QueryError(f'learned: "{target}" cannot be written: {read_message(error)}') from None
-    print("\n".join(describe(meta, policy_name(checked.job.policy))))
+    if len(found) > 1:
+        print(f"added up of {len(found)} files; rows, orders and classes are those of the one with the most rows")
+    print("\n".join(describe(unpack(whole)[0], policy_name(checked.job.policy))))
     print(f'written to "{target}"')
     return 0
 
 
-def _read(file: Path) -> tuple[Snapshot, Mapping[str, Any]]:
-    """Read a file, and what it says of itself; its checksums say whether it is whole."""
+def _list(folder: Path) -> list[Path]:
+    try:
+        return list_files(folder)
+    except OSError as error:
+        raise QueryError(f'learned: "{folder}" cannot be read: {read_message(error)}; expected a folder') from None
+
+
+def _read_all(checked: Checked, folder: Path) -> list[Snapshot]:
+    """Read all that has been left in a folder."""
+    files = _list(folder)
+    if not files:
+        raise QueryError(f'learned: nothing has been left in "{folder}" yet')
+    return [_read(checked, file) for file in files]
+
+
+def _read(checked: Checked, file: Path) -> Snapshot:
+    """Read a file; its checksums say whether it is whole, and it says of which query it is."""
     try:
         found = read_file(file)
         if found is None:
             raise QueryError(f'learned: there is no file "{file}"')
         meta, _ = unpack(found)
-        return found, {name: meta[name] for name in ("query", "policy", "statistics", "came")}
+        _check_query(checked, {name: meta[name] for name in NEEDED}["query"])
     except CheckpointError as error:
-        raise CheckpointError(f'learned: "{file}": {str(error).removeprefix("file: ")}') from None
+        raise CheckpointError(
+            f'learned: "{file}": {describe_unread(error)}; give a whole file, of a job with the same query'
+        ) from None
     except (KeyError, TypeError) as error:
         raise CheckpointError(f'learned: "{file}": it lacks {error}, so it is none of ours') from None
+    return found
 
 
-def _check_query(checked: Checked, meta: Mapping[str, Any], file: Path) -> None:
+def _check_query(checked: Checked, parts: Mapping[str, str]) -> None:
     """Refuse what was learned of another query; types of columns are left out, since only Spark knows them."""
     if checked.binding is None:
         raise QueryError(
@@ -74,13 +108,9 @@ def _check_query(checked: Checked, meta: Mapping[str, Any], file: Path) -> None:
     _, left = divide_filters(checked, checked.binding)
     wanted = fingerprint.of(bind(left, checked.schemas))
     saved, needed = (
-        {name: text for name, text in parts.items() if ": column " not in name} for parts in (meta["query"], wanted)
+        {name: text for name, text in given.items() if ": column " not in name} for given in (parts, wanted)
     )
-    try:
-        fingerprint.check(saved, needed)
-    except CheckpointError as error:
-        told = str(error).replace("the checkpoint has", "the file has").partition("; go back")[0]
-        raise CheckpointError(f'learned: "{file}": {told.removeprefix("checkpoint: ")}') from None
+    fingerprint.check(saved, needed)
 
 
 def describe(meta: Mapping[str, Any], wanted: str) -> Iterator[str]:

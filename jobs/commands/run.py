@@ -13,16 +13,20 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from eddy.errors import QueryError
+from eddy.errors import EddyError, QueryError
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import read_toml
 from eddy.jobs.config.overrides import PREFIX, from_command
+from eddy.jobs.run.log_lines import FORMATS, FORMATS_HELP, JSON, log_as_json, log_error
 
 TOLD = (0, 2, 130)
 """Exit codes of a job that has told by itself what there is to tell."""
 
 KILLED = 128
 """A shell adds this to the number of a signal."""
+
+STRUCTURED = "spark.log.structuredLogging.enabled"
+"""With it Spark's own lines are JSON as well."""
 
 LOG_LEVEL = "spark.log.level"
 """At the level that Spark begins with, what it says of itself is a screenful."""
@@ -33,14 +37,31 @@ def arguments(parser: ArgumentParser) -> None:
     add_job_arguments(parser)
     quiet = "the last line, after the answer if it goes to the console; no progress, and nothing else of Spark's"
     parser.add_argument("--quiet", action="store_true", help=quiet)
+    parser.add_argument("--log-format", choices=FORMATS, default=FORMATS[0], help=FORMATS_HELP)
     parser.epilog = "Arguments for spark-submit come last, after --: eddy run job.toml -- --master 'local[4]'"
 
 
 def run(chosen: Namespace) -> int:
     """Become spark-submit."""
-    check_first(chosen)
-    live = sys.stdout.isatty() and not chosen.quiet
-    command = submission(chosen.conf, chosen.set, chosen.spark, quiet=chosen.quiet, live=live)
+    if chosen.log_format == JSON:
+        log_as_json()
+        try:
+            check_first(chosen)
+        except EddyError as error:
+            log_error(str(error))
+            return TOLD[1]
+    else:
+        check_first(chosen)
+    live = sys.stdout.isatty() and not chosen.quiet and chosen.log_format == FORMATS[0]
+    command = submission(
+        chosen.conf,
+        chosen.set,
+        chosen.spark,
+        profile=chosen.profile,
+        quiet=chosen.quiet,
+        live=live,
+        log=chosen.log_format,
+    )
     sys.stdout.flush()
     if not chosen.quiet:
         os.execve(command[0], command, environment(os.environ))
@@ -84,15 +105,28 @@ def _quietly(command: Sequence[str]) -> int:
     return code if code >= 0 else KILLED - code
 
 
-def submission(conf: str, sets: Sequence[str], spark: Sequence[str], *, quiet: bool, live: bool = False) -> list[str]:
+def submission(
+    conf: str,
+    sets: Sequence[str],
+    spark: Sequence[str],
+    *,
+    quiet: bool,
+    live: bool = False,
+    profile: str | None = None,
+    log: str = FORMATS[0],
+) -> list[str]:
     """Build the command line of spark-submit.
 
     It hides the terminal from the job, so the job is told that there is one.
     """
     level = f"{LOG_LEVEL}={'ERROR' if quiet else 'WARN'}"
     quieter = [] if any(one.startswith(LOG_LEVEL) for one in spark) else ["--conf", level]
+    if log == JSON and not any(one.startswith(STRUCTURED) for one in spark):
+        quieter += ["--conf", f"{STRUCTURED}=true"]
     job = Path(__file__).resolve().parent.parent / "run_stream.py"
-    told = [word for one in sets for word in ("--set", one)]
+    told = ["--profile", profile] if profile else []
+    told += [word for one in sets for word in ("--set", one)]
+    told += [] if log == FORMATS[0] else ["--log-format", log]
     shown = [*(["--quiet"] if quiet else []), *(["--live"] if live else [])]
     return [spark_submit(), *quieter, *spark, str(job), conf, *told, *shown]
 

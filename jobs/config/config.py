@@ -14,21 +14,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import Any
 
-from eddy.errors import QueryError, unknown_name
+from eddy.errors import QueryError, need_package, unknown_name
 from eddy.jobs.config.connectors import BATCH, LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
 from eddy.jobs.config.places import Mistakes, join_key, lines
+from eddy.jobs.config.profiles import choose_profile
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.to_query import build_query
+from eddy.jobs.config.variables import Variables
 from eddy.predicates.faults import REJECT
 from eddy.query import Query
 from eddy.query.state_need import OF_CELLS
 from eddy.query.validation import duration
-from eddy.redaction import KeyPath, display
+from eddy.redaction import KeyPath, display, hide_secrets
+from eddy.spark.monitoring.otel import check_endpoint
 from eddy.wiring import find_index_mistakes, policy_names, policy_parameters, read_index
+
+METRICS_PACKAGES = {"prometheus": ("prometheus_client", "prometheus"), "otel": ("opentelemetry", "otel")}
+"""The package that a kind of metrics needs, and the extra that has it."""
 
 WIDEST_ALIGNED = 60
 """Characters of a value after which what follows is not aligned any more."""
@@ -39,7 +45,7 @@ class Job:
     """A job as its file says it, with defaults filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
-    `index` has what was given, if anything was.
+    `index` has what was given, if anything was. `written` has values of variables as the file writes them.
     `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
     filters that are wrong let everything pass.
     """
@@ -54,9 +60,11 @@ class Job:
     checkpoint: str | None
     sink: Mapping[str, Any]
     rejected: Mapping[str, Any]
+    metrics: Mapping[str, Mapping[str, Any]]
     spark: Mapping[str, str]
     values: Mapping[str, Any]
     origins: Mapping[KeyPath, str]
+    written: Mapping[KeyPath, Any]
     mistakes: Mistakes
 
     @property
@@ -68,30 +76,37 @@ class Job:
         """A place in the file, for an error that is found later."""
         return f'config "{self.file}": {self.mistakes.place(path)}'
 
+    def hide(self, text: str) -> str:
+        """Hide the job's secrets in a foreign text."""
+        return hide_secrets(text, self.values, self.mistakes.secrets)
 
-def load(file: str | File, overrides: Iterable[Override] = ()) -> Job:
-    """Read a job.
+
+def load(file: str | File, overrides: Iterable[Override] = (), profile: str | None = None) -> Job:
+    """Read a job, with a profile of it if one is named.
 
     Every mistake in it is told in one error, with its place.
     """
-    job = read_job(file, overrides)
+    job = read_job(file, overrides, profile)
     job.mistakes.check()
     return job
 
 
-def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
+def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str | None = None) -> Job:
     """Read a job as far as it is right.
 
     Its mistakes are noted, and raised at once if nothing more can be found.
     """
     values, mistakes = read_toml(str(file))
+    moved = choose_profile(str(file), values, profile)
     outside = _override(values, overrides, mistakes)
-    mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found)
-    reading = TableReader(mistakes, Places.beside(str(file), outside))
+    mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found, moved=moved)
+    variables = Variables(mistakes)
+    reading = TableReader(mistakes, Places.beside(str(file), outside), variables)
     read = reading.part(JOB, values, ())
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
+    _check_metrics(read["metrics"], reading.given, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
@@ -100,7 +115,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = ()) -> Job:
         mistakes.check()
     assert query is not None
     origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
-    return _job(str(file), query, read, origins, mistakes)
+    return _job(str(file), query, read, origins, variables.written, mistakes)
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
@@ -133,6 +148,8 @@ def _override(values: dict[str, Any], overrides: Iterable[Override], mistakes: M
 def _check_policy(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     choice = read["policy"]
     policy = choice["name"]
+    if mistakes.has_within(("policy", "name")):
+        return
     try:
         known = policy_parameters(policy)
     except QueryError as error:
@@ -230,13 +247,42 @@ def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
     if trigger.get("every") and trigger.get("available_now"):
         mistakes.add(("trigger",), "expected either every or available_now, got both")
     if isinstance(trigger.get("every"), str):
+        _check_every(trigger["every"], ("trigger", "every"), mistakes)
+
+
+def _check_metrics(metrics: Mapping[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
+    """Note what cannot be served or sent, packages that are missing included."""
+    for kind, needed in (("prometheus", "port"), ("otel", "endpoint")):
+        path, said = ("metrics", kind), metrics[kind]
+        if said[needed] is None:
+            if any(one[:2] == path for one in given) and not mistakes.has_within(path):
+                mistakes.add((*path, needed), f"expected a value, got none; without {needed} there are no metrics")
+            continue
         try:
-            duration(trigger["every"], where="every")
+            need_package(*METRICS_PACKAGES[kind], "metrics")
+            if kind == "otel":
+                check_endpoint(said[needed], "metrics")
         except QueryError as error:
-            mistakes.add(("trigger", "every"), str(error).removeprefix("every: "))
+            mistakes.add((*path, needed), str(error).removeprefix("metrics: "))
+    _check_every(metrics["otel"]["every"], ("metrics", "otel", "every"), mistakes, least=1)
 
 
-def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyPath, str], mistakes: Mistakes) -> Job:
+def _check_every(text: str, path: KeyPath, mistakes: Mistakes, least: int = 0) -> None:
+    try:
+        if duration(text, where="every") < least:
+            mistakes.add(path, f'expected a duration above 0, got "{text}"')
+    except QueryError as error:
+        mistakes.add(path, str(error).removeprefix("every: "))
+
+
+def _job(
+    file: str,
+    query: Query,
+    read: Mapping[str, Any],
+    origins: Mapping[KeyPath, str],
+    written: Mapping[KeyPath, Any],
+    mistakes: Mistakes,
+) -> Job:
     inputs = {**read["streams"], **read["tables"]}
     settings = _settings(read["spark"])
     return Job(
@@ -250,9 +296,11 @@ def _job(file: str, query: Query, read: Mapping[str, Any], origins: Mapping[KeyP
         checkpoint=read["checkpoint"]["location"],
         sink=read["sink"],
         rejected=read["rejected"],
+        metrics=read["metrics"],
         spark=settings,
         values=read,
         origins=origins,
+        written=written,
         mistakes=mistakes,
     )
 
@@ -277,7 +325,7 @@ def write_resolved(job: Job) -> str:
     Secrets are not shown.
     """
     rows = [
-        (join_key(path), display(path, value), job.origins.get(path, "default")) for path, value in _leaves(job.values)
+        (join_key(path), display(path, value), job.origins.get(path, "default")) for path, value in _list_shown(job)
     ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     widest = min(widths[1], WIDEST_ALIGNED)
@@ -289,9 +337,21 @@ def write_stated(job: Job) -> Iterator[str]:
 
     Each is a line of fields, with the place it came from.
     """
-    for path, value in _leaves(job.values):
+    for key, value, origin in list_stated(job):
+        yield f'config {key}={value} from="{origin}"'
+
+
+def list_stated(job: Job) -> Iterator[tuple[str, str, str]]:
+    """List the keys that somebody has given, with their values as people may see them and where they came from."""
+    for path, value in _list_shown(job):
         if path in job.origins:
-            yield f'config {join_key(path)}={display(path, value)} from="{job.origins[path]}"'
+            yield join_key(path), display(path, value), job.origins[path]
+
+
+def _list_shown(job: Job) -> Iterator[tuple[KeyPath, Any]]:
+    """List values for people: what a variable says is not for them."""
+    for path, value in _leaves(job.values):
+        yield path, job.written.get(path, value)
 
 
 def _leaves(values: Mapping[str, Any], path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

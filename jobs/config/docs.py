@@ -37,9 +37,31 @@ spark-submit --conf spark.eddy.policy.name=source jobs/run_stream.py conf/quicks
 A policy that is named so keeps the parameters that the file gives, and refuses those that it does not have:
 `--set 'policy={name="source"}'` replaces the section.
 
-`--set` wins over `--conf`, `--conf` over the file; `--set trigger.every=` takes a key away. The environment is not
-read. `eddy validate --resolved` prints every value and where it came from, without secrets (`password`, `secret`,
-`token`, `sasl.jaas.config`, ...)."""
+`--set` wins over `--conf`, `--conf` over a profile, and that over the file; `--set trigger.every=` takes a key away.
+`eddy validate --resolved` prints every value and where it came from, without secrets (`password`, `secret`, `token`,
+`sasl.jaas.config`, ...).
+
+A profile is what the file says besides for one place where it runs; `--profile prod` of `eddy run`, `validate`,
+`explain`, `compare` and of `jobs/run_stream.py` chooses it. A table of it that says another `format`, or another
+policy, replaces that of the file, since its keys are others:
+
+```toml
+[profile.prod.engine]
+cells = 32
+[profile.prod.sink]
+format = "parquet"
+path = "s3a://${BUCKET}/matches"
+```
+
+A value may come from the environment of the process that starts the job: `"${NAME}"`, also as a part of a text,
+`"${NAME:-default}"` for one that need not be set, and `"$${"` for `${` itself. It is taken as it is, looked through for
+nothing, and never run. Keys of SQL, and `format`, have no variables. Where a key takes no text the variable may say a
+number, or true or false. What a variable says is never printed: `--resolved`, logs and mistakes show `"${NAME}"`. In
+errors of others it is hidden where its key or its own name is that of a secret. In
+`--set 'sink.options.password=${PASSWORD}'` it is not seen by `ps` either.
+
+`eddy schema > eddy.schema.json` writes a JSON Schema, by which editors complete and check a file that begins with
+`#:schema ./eddy.schema.json` (Taplo, Even Better TOML)."""
 
 
 def page() -> str:

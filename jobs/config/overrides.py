@@ -86,7 +86,7 @@ def put(values: dict[str, Any], override: Override) -> KeyPath:
     if not override.text:
         table.pop(path[-1], None)
         return path
-    table[path[-1]] = override.text if key is not None and key.kind.plain else _read(override.text)
+    table[path[-1]] = _read_plain(override.text) if key is not None and key.kind.plain else _read(override.text)
     return path
 
 
@@ -96,6 +96,16 @@ def _key(part: ConfigPart | None, table: Mapping[str, Any], name: str) -> Config
     if section is None:
         return None
     return section.keys.get(name, section.others)
+
+
+def _read_plain(text: str) -> str:
+    """Take a text as it is, but for one that stands in quotes as in the file.
+
+    >>> _read_plain('"none"'), _read_plain("none"), _read_plain("3"), _read_plain("'a' = 'a'")
+    ('none', 'none', '3', "'a' = 'a'")
+    """
+    found = _read(text)
+    return found if isinstance(found, str) else text
 
 
 def _read(text: str) -> Any:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from eddy.errors import QueryError
 from eddy.observe.text import plural
-from eddy.redaction import KeyPath
+from eddy.redaction import KeyPath, hide_secrets
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -97,7 +97,8 @@ class Mistakes:
     """Collects mistakes, each with its place.
 
     `lines` are those of the file, and `outside` says where values came from that are not from the file. `spelled` has
-    the keys that are misspelt, by what was meant: what is wrong with their values is told where they stand.
+    the keys that are misspelt, by what was meant: what is wrong with their values is told where they stand. `moved` has
+    where tables and keys of a profile stand, by the place that they take. `secrets` are told in no mistake.
     """
 
     file: str
@@ -105,13 +106,17 @@ class Mistakes:
     outside: Mapping[KeyPath, str] = field(default_factory=dict)
     found: list[tuple[int, str]] = field(default_factory=list)
     spelled: dict[KeyPath, str] = field(default_factory=dict)
+    moved: Mapping[KeyPath, KeyPath] = field(default_factory=dict)
+    secrets: set[str] = field(default_factory=set)
     paths: set[KeyPath] = field(default_factory=set)
 
     def add(self, path: KeyPath, text: str) -> None:
         """Note what is wrong at a place."""
         indented = text.replace("\n", "\n    ")
         self.paths.add(path)
-        self.found.append((find_nearest(self.lines, self._spell(path)) or 0, f"{self.place(path)}: {indented}"))
+        self.found.append(
+            (find_nearest(self.lines, self._find_place(self._spell(path))) or 0, f"{self.place(path)}: {indented}")
+        )
 
     def has_within(self, path: KeyPath) -> bool:
         """Tell whether a mistake was noted at a place, or within it."""
@@ -128,8 +133,9 @@ class Mistakes:
         path = self._spell(path)
         if origin := self._find_origin(path):
             return f"{origin}, {join_key(path)}"
-        line = find_nearest(self.lines, path)
-        return f"line {line}, {join_key(path)}" if line else join_key(path)
+        stands = self._find_place(path)
+        line = find_nearest(self.lines, stands)
+        return f"line {line}, {join_key(stands)}" if line else join_key(stands)
 
     def _find_origin(self, path: KeyPath) -> str:
         """Say where a value comes from that is not from the file, or a part of one.
@@ -156,13 +162,19 @@ class Mistakes:
         """Spell a place as the file does."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 
+    def _find_place(self, path: KeyPath) -> KeyPath:
+        """Find where a table or a key stands, which may be in a profile."""
+        begun = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in self.moved), ())
+        return (*self.moved[begun], *path[len(begun) :]) if begun else path
+
     def check(self) -> None:
         """Raise what has been found, in the order of the file."""
         if not self.found:
             return
         told = list(dict.fromkeys(text for _, text in sorted(self.found, key=lambda one: one[0])))
         count = plural(len(told), "mistake")
-        raise QueryError("\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)]))
+        text = "\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)])
+        raise QueryError(hide_secrets(text, {}, self.secrets) if self.secrets else text)
 
 
 def _unquote(part: str) -> str:

@@ -10,6 +10,7 @@ from eddy.errors import quote, unknown_name
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.places import Mistakes, join_key
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
+from eddy.jobs.config.variables import Variables
 from eddy.redaction import KeyPath, display
 
 
@@ -20,9 +21,10 @@ class TableReader:
     was meant: otherwise its mistake would have followers.
     """
 
-    def __init__(self, mistakes: Mistakes, places: Places) -> None:
+    def __init__(self, mistakes: Mistakes, places: Places, variables: Variables) -> None:
         self._mistakes = mistakes
         self._places = places
+        self._variables = variables
         self.given: set[KeyPath] = set()
 
     def part(self, part: ConfigPart, value: Any, path: KeyPath) -> dict[str, Any]:
@@ -98,10 +100,13 @@ class TableReader:
                 self._mistakes.add(path, f"expected {key.kind.expected}, got none; add it: {key.text}{hint}")
             return key.default
         self.given.add(path)
+        value = self._variables.fill(key, value, path)
         if not key.kind.fits(value):
-            self._mistakes.add(path, f"expected {key.kind.expected}, got {display(path, value)}")
+            if not self._mistakes.has_within(path):  # a variable that is not set has been told
+                self._mistakes.add(path, f"expected {key.kind.expected}, got {self._variables.display(path, value)}")
             return key.default
         if key.choices and value not in key.choices:
+            value = self._variables.written.get(path, value)
             error = unknown_name(path[-1], str(value), key.choices, where="")
             self._mistakes.add(path, str(error).removeprefix(": "))
             return key.default

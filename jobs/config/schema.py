@@ -16,6 +16,8 @@ from eddy.errors import is_whole
 LARGEST_NUMBER = sys.float_info.max
 """TOML integers are unbounded. A number must be finite and fit a float."""
 
+LARGEST_PORT = 65_535
+
 
 @dataclass(frozen=True, kw_only=True)
 class ValueKind:
@@ -59,6 +61,7 @@ INTERVAL = ValueKind(expected='a duration such as "30 seconds"', fits=_text, pla
 FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, bool))
 COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: is_whole(value, 1))
 INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: is_whole(value, 0))
+PORT = ValueKind(expected="a whole number from 0 to 65535", fits=lambda value: is_whole(value, 0, LARGEST_PORT))
 NUMBER = ValueKind(expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0)
 SHARE = ValueKind(expected="a number above 0, and 1 at most", fits=lambda value: _number(value) and 0 < value <= 1)
 LENGTH = ValueKind(
@@ -79,7 +82,7 @@ ANYTHING = ValueKind(expected="a text, a number, true or false, or a list or a t
 class ConfigKey:
     """One setting: its values, its purpose, its default.
 
-    A `place` is a folder or a file: see `eddy.jobs.config.file_paths`.
+    A `place` is a folder or a file: see `eddy.jobs.config.file_paths`. What is `literal` has no variables in it.
     """
 
     text: str
@@ -88,6 +91,7 @@ class ConfigKey:
     required: bool = False
     choices: tuple[str, ...] = ()
     place: bool = False
+    literal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@
     [trigger] [checkpoint]       when a micro-batch begins, and where its state is kept
     [sink]                       where the answer goes
     [rejected]                   where rows go that filters have no answer for
+    [metrics]                    where Prometheus and OpenTelemetry find what the job does
     [spark]                      settings of Spark
 
 Sources and sinks are in `eddy.jobs.config.connectors`.
@@ -27,6 +28,7 @@ from eddy.jobs.config.schema import (
     LENGTH,
     NUMBER,
     ONE_OR_MORE,
+    PORT,
     SCALAR,
     SHARE,
     TEXT,
@@ -50,18 +52,24 @@ QUERY = Section(
             text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; any condition will do',
             kind=TEXTS,
             default=[],
+            literal=True,
         ),
         "semi": ConfigKey(
             text='conditions with a table that must have a match: `"a.k = known.k"`; it adds no row and no column',
             kind=TEXTS,
             default=[],
+            literal=True,
         ),
         "anti": ConfigKey(
-            text='conditions with a table that must have no match: `"a.k = banned.k"`', kind=TEXTS, default=[]
+            text='conditions with a table that must have no match: `"a.k = banned.k"`',
+            kind=TEXTS,
+            default=[],
+            literal=True,
         ),
         "select": ConfigKey(
             text='columns of the answer: `"a.id"` or `"b.id AS b_id"`; all, as `stream_column`, when left out',
             kind=TEXTS,
+            literal=True,
         ),
         "cross": ConfigKey(
             text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
@@ -130,7 +138,7 @@ FILTER = Section(
     text="A predicate. Filters run in any order, and may see rows that others drop, unless `after` says no.",
     keys={
         "on": ConfigKey(text="its stream or table, or a list of them", kind=ONE_OR_MORE, required=True),
-        "where": ConfigKey(text="SQL as Spark reads it"),
+        "where": ConfigKey(text="SQL as Spark reads it", literal=True),
         "function": ConfigKey(text='instead of `where`: a Python function by its import path, `"package.module:name"`'),
         "columns": ConfigKey(
             text="the columns that the function gets; those named by its parameters, when left out",
@@ -206,8 +214,8 @@ ENGINE = Section(
             choices=STATES,
         ),
         "remember": ConfigKey(
-            text="a file in which what was learned stays for the next start, where there is no state; on a cluster one "
-            "that all machines see; `eddy learned` carries it to another job",
+            text="a folder in which what was learned stays for the next start, where there is no state; on a cluster "
+            "one that all machines see; `eddy learned` carries it to another job",
             place=True,
         ),
         "cache_memory": ConfigKey(
@@ -294,6 +302,30 @@ CHECKPOINT = Section(
     keys={"location": ConfigKey(text="a folder, or a URL that Spark can write to", place=True)},
 )
 
+METRICS = Section(
+    text="Metrics of the job while it runs, from the driver: [monitoring.md](monitoring.md) has their names.",
+    parts={
+        "prometheus": Section(
+            text='Served at `http://HOST:PORT/metrics`; `pip install "eddy-spark[prometheus]"`.',
+            keys={
+                "port": ConfigKey(text="the port; 0 takes any free one; without it nothing is served", kind=PORT),
+                "host": ConfigKey(
+                    text="the address of this machine at which it is served; `0.0.0.0` lets other machines read it",
+                    default="127.0.0.1",
+                ),
+            },
+        ),
+        "otel": Section(
+            text='Sent by OTLP over HTTP to a collector of OpenTelemetry; `pip install "eddy-spark[otel]"`. '
+            "Headers are taken from `OTEL_EXPORTER_OTLP_HEADERS`.",
+            keys={
+                "endpoint": ConfigKey(text="its URL: `http://localhost:4318/v1/metrics`; without it nothing is sent"),
+                "every": ConfigKey(text="how often", kind=INTERVAL, default="10 seconds"),
+            },
+        ),
+    },
+)
+
 SPARK = Section(
     text="Settings of Spark: `sql.shuffle.partitions = 4`, with or without the leading `spark.`. What spark-submit was "
     "given wins.",
@@ -323,6 +355,7 @@ JOB = Section(
             formats=SINKS,
             like="sink",
         ),
+        "metrics": METRICS,
         "spark": SPARK,
     },
 )

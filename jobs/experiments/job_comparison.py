@@ -24,7 +24,6 @@ from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
 from eddy.query.exact_names import spell_query
-from eddy.redaction import hide_secrets
 from eddy.spark.pushdown import divide, find_pushable
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ class Asked:
     rows: int
     policies: Sequence[str]
     repeats: int
+    profile: str | None = None
 
 
 def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
@@ -62,14 +62,14 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
     for name, number in (("--rows", asked.rows), ("--repeats", asked.repeats)):
         if number < 1:
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
-    job = load(conf, map(from_command, sets))
+    job = load(conf, map(from_command, sets), asked.profile)
     checked = check(job)
     try:
         with _Spark(job) as spark:
             data = sample(job, checked.sources, asked.rows, spark.session)
     except QueryError as error:
         # Spark and its connectors may say what they were given.
-        raise QueryError(f'config "{job.file}": {hide_secrets(str(error), job.values)}') from error
+        raise QueryError(f'config "{job.file}": {job.hide(str(error))}') from error
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)

@@ -21,6 +21,7 @@ from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
 from eddy.jobs.sources.registry import SOURCES
 from eddy.jobs.sources.source import JobSource
+from eddy.predicates.faults import REJECT
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
@@ -325,13 +326,13 @@ def find_state(job: Job) -> str:
 
 
 def find_remembered(job: Job) -> str | None:
-    """Find the file in which a job without state keeps what it has learned."""
+    """Find the folder in which a job without state keeps what it has learned."""
     place = job.engine["remember"]
     if place is None:
         return None
     local = find_local(place)
     if local is None:
-        raise QueryError(f"expected the path of a file on this machine, or one that all machines see, got {place}")
+        raise QueryError(f"expected the path of a folder on this machine, or one that all machines see, got {place}")
     return local
 
 
@@ -356,9 +357,20 @@ def _count_row_bytes(schema: pa.Schema) -> int:
     return 1 + sum(field.type.bit_width // 8 for field in schema if pa.types.is_primitive(field.type))
 
 
+def warn_of_rejects(job: Job) -> Iterator[str]:
+    """Warn of rows that are put aside where nobody reads them."""
+    names = [f.name for f in job.query.filters if f.on_error == REJECT]
+    if names and not job.rejected:
+        yield (
+            f'{quote(names)}: on_error = "{REJECT}" without [rejected]: rows without an answer are dropped, and '
+            'nobody gets them; name a sink in [rejected], or say on_error = "drop"'
+        )
+
+
 def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     """Warn of settings that are allowed, and seldom meant."""
     yield from list_warnings(job.query)
+    yield from warn_of_rejects(job)
     if job.index is not None and (text := describe_idle_index(job.query)):
         yield text
     for name in unknown_yet:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from eddy.errors import EddyError
-from eddy.redaction import hide_marked, hide_secrets
+from eddy.redaction import hide_marked
 
 EXPECTED = (EddyError, PySparkException, Py4JError)
 """The errors that a wrong file, wrong data or a wrong Spark may raise."""
@@ -54,16 +53,14 @@ HINTS = {
 """Hints that go with some errors of Spark."""
 
 
-def explain_error(error: BaseException, values: Mapping[str, Any] | None = None) -> str:
+def explain_error(error: BaseException, hide: Callable[[str], str] = str) -> str:
     """Write an error for people.
 
-    Ours stays as it is, also where it came from a worker; of Spark's the beginning is shown. `values` are those of the
-    job's file, whose secrets are hidden.
+    Ours stays as it is, also where it came from a worker; of Spark's the beginning is shown. `hide` hides what the job
+    knows to be secret.
     """
-    text = _PLAN.sub("", str(error))
-    if values is not None:
-        # Before anything is cut: of half a secret nobody knows that it is one.
-        text = hide_secrets(text, values)
+    # Before anything is cut: of half a secret nobody knows that it is one.
+    text = hide(_PLAN.sub("", str(error)))
     if isinstance(error, EddyError):
         return f"error: {text}"
     ours = _OURS.search(text)

@@ -15,6 +15,9 @@ from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.sinks import write_batch
 from eddy.jobs.run.stopping import Stop
 from eddy.jobs.sources.source import JobSource
+from eddy.observe.frame_notes import find_note
+from eddy.spark.monitoring import news
+from eddy.spark.monitoring.news import BatchNews
 
 POLL_SECONDS = 0.2
 """Seconds between two looks at Spark's tasks: soon for a person, and nothing beside a task."""
@@ -29,11 +32,25 @@ def make_batch(spark: SparkSession, source: JobSource) -> DataFrame:
 
 
 def run_once(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
-    """Write the answer, and then what is put aside."""
+    """Write the answer, and then what is put aside; what both are taken from is kept meanwhile, if there are both."""
+    note = find_note(frame)
+    if not job.rejected or note is None or note.judged is None:
+        _write_both(job, frame, stop, teller)
+        return
+    kept = note.judged.persist()
+    try:
+        _write_both(job, frame, stop, teller)
+    finally:
+        kept.unpersist()
+
+
+def _write_both(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
     if not _write(frame, stop, teller, lambda: write_batch(frame, job)):
         teller.end(STOPPED)
         return
     report = eddy.report_of(frame)
+    for counters in report.counters:
+        news.tell(BatchNews(query=job.query.name, step="attach", whole=counters))
     for line in tell_savings(job.query, report):
         teller.say(line)
     if job.rejected:
@@ -47,11 +64,12 @@ def run_once(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
 def _write(frame: DataFrame, stop: Stop, teller: Teller, write: Callable[[], None]) -> bool:
     """Write a frame, and tell of Spark's tasks meanwhile; says whether it came to its end."""
     spark, failed = frame.sparkSession, list[BaseException]()
-    # A tag of its own, so that nobody else's work in the session is cancelled.
+    # A tag of its own, so that nobody else's work in the session is cancelled, and a group, so that none is counted.
     tag = f"eddy-pass-{id(frame)}"
 
     def work() -> None:
         spark.addTag(tag)
+        spark.sparkContext.setJobGroup(tag, "one pass of a job")
         try:
             write()
         except BaseException as error:  # the job's thread raises it
@@ -63,7 +81,7 @@ def _write(frame: DataFrame, stop: Stop, teller: Teller, write: Callable[[], Non
     thread.start()
     while thread.is_alive():
         thread.join(POLL_SECONDS)
-        teller.show_tasks(*_count_tasks(spark))
+        teller.show_tasks(*count_tasks(spark, tag))
         if stop.asked:
             spark.interruptTag(tag)
     if stop.asked:
@@ -73,10 +91,12 @@ def _write(frame: DataFrame, stop: Stop, teller: Teller, write: Callable[[], Non
     return True
 
 
-def _count_tasks(spark: SparkSession) -> tuple[int, int]:
-    """Count the tasks of all stages under way: those that are over, and all."""
+def count_tasks(spark: SparkSession, group: str) -> tuple[int, int]:
+    """Count the tasks of the stages of a group that are under way: those that are over, and all."""
     tracker = spark.sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    own = {stage for job in jobs if job is not None for stage in job.stageIds}
+    stages = [tracker.getStageInfo(stage) for stage in own.intersection(tracker.getActiveStageIds())]
     known = [stage for stage in stages if stage is not None]
     return sum(stage.numCompletedTasks for stage in known), sum(stage.numTasks for stage in known)
 

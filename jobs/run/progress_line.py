@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from py4j.protocol import Py4JError
 
 from eddy.errors import clip
+from eddy.jobs.config.config import Job, write_stated
 from eddy.jobs.config.places import join_key
 from eddy.observe import wire
-from eddy.observe.insight import DecisionKey
+from eddy.spark.monitoring.news import BEGINNING, NewDecisions
 from eddy.spark.progress import OBSERVED
-
-BEGINNING = "1970-01-01T00:00:00.000Z"
-"""The watermark as long as no row of some stream has come."""
-
 
 MOST_DECISIONS = 3
 """Decisions of a micro-batch that are told, each on a line: with many cells there may be many at once."""
@@ -64,6 +61,11 @@ class Teller:
         self._sums = Sums()
         self._decisions = NewDecisions()
 
+    def begin(self, job: Job) -> None:
+        """Say what was given, a line for each value."""
+        for line in write_stated(job):
+            self.say(line)
+
     def go_on(self, total: Total) -> None:
         """Count from what earlier starts have read."""
         self._total = total
@@ -81,8 +83,8 @@ class Teller:
             self._show(self._line)
         else:
             self._write(f"{self._line}\n")
-        for line in self._decisions.list_new(read_reports(progress)):
-            self.say(line)
+        for line in list_decisions(self._decisions, read_reports(progress)):
+            self._write_line(line)
 
     def say_begun(self, batch: int) -> None:
         """Say that a micro-batch has begun, if it is live.
@@ -104,6 +106,9 @@ class Teller:
 
     def say(self, text: str) -> None:
         """Something that is no progress, on a line of its own."""
+        self._write_line(text)
+
+    def _write_line(self, text: str) -> None:
         self._write(f"\n{text}\n" if self._shown else f"{text}\n")
         self._shown = ""
 
@@ -209,30 +214,15 @@ ACCOUNT = ("spent", "written", "saved")
 """The seconds of an account that a line has room for."""
 
 
-class NewDecisions:
-    """Finds decisions that have not been told yet, of policies that keep an account."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, set[DecisionKey]] = {}
-
-    def list_new(self, reports: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-        """Write new decisions as fields, a line for each; of many, the first and how many more.
-
-        Policies without an account decide too often for a log: their reasons are in the report.
-        """
-        found = []
-        for report in reports:
-            decisions = wire.read_decisions(report) if "regrets" in report else []
-            known = self._known.get(report["cell"], set())
-            # A policy goes on telling its last decisions. What it does not tell any more, it does not tell again.
-            self._known[report["cell"]] = {decision.key for decision in decisions}
-            found += [(report["cell"], decision) for decision in decisions if decision.key not in known]
-        for cell, decision in found[:MOST_DECISIONS]:
-            by = f" policy={decision.policy}" if decision.policy else ""
-            reason = json.dumps(clip(decision.reason, LONGEST_REASON), ensure_ascii=False)
-            yield f"decided stream={join_key((decision.stream,))} cell={cell}{by} reason={reason}"
-        if len(found) > MOST_DECISIONS:
-            yield f"decided more={len(found) - MOST_DECISIONS}"
+def list_decisions(new: NewDecisions, reports: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Write new decisions as fields, a line for each; of many, the first and how many more."""
+    found = new.find({report["cell"]: ("regrets" in report, wire.read_decisions(report)) for report in reports})
+    for cell, decision in found[:MOST_DECISIONS]:
+        by = f" policy={decision.policy}" if decision.policy else ""
+        reason = json.dumps(clip(decision.reason, LONGEST_REASON), ensure_ascii=False)
+        yield f"decided stream={join_key((decision.stream,))} cell={cell}{by} reason={reason}"
+    if len(found) > MOST_DECISIONS:
+        yield f"decided more={len(found) - MOST_DECISIONS}"
 
 
 def read_reports(progress: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -21,17 +21,19 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import eddy
 from eddy.errors import QueryError
-from eddy.jobs.config.config import Job, load, write_stated
+from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_remembered, find_state
+from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
+from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
+from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.jobs.sources.registry import SOURCES
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
@@ -44,30 +46,48 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 """Where our folders stand beside each other, if this is a checkout."""
 
 
-def run(file: str, *, sets: Sequence[str] = (), quiet: bool = False, live: bool = False) -> int:
+def run(
+    file: str,
+    *,
+    sets: Sequence[str] = (),
+    profile: str | None = None,
+    quiet: bool = False,
+    live: bool = False,
+    log: str = TEXT,
+) -> int:
     """Start a job, tell of its progress, and stay to its end.
 
     It may also be stopped.
     """
     given = submitted_settings()
-    job = load(file, [*from_spark(given), *map(from_command, sets)])
-    stop, teller = Stop(), Teller(quiet=quiet, live=live and job.sink["format"] != "console")
-    for line in write_stated(job):
-        teller.say(line)
+    job = load(file, [*from_spark(given), *map(from_command, sets)], profile)
+    stop, teller = Stop(), make_teller(job, quiet=quiet, live=live, log=log)
+    teller.begin(job)
+    for warning in warn_of_rejects(job):
+        teller.say(f"warning: {warning}")
     stop.expect()
-    spark = session(job, given, quiet=quiet)
-    stop.listen(spark)
-    try:
-        if job.is_batch:
-            run_once(job, answer(job, spark), stop, teller)
-        else:
-            run_stream(job, spark, stop, teller)
-    except EXPECTED as error:
-        # Spark and its connectors may say what they were given.
-        raise QueryError(explain_error(error, job.values).removeprefix("error: ")) from error
-    finally:
-        spark.stop()
+    with open_metrics(job, teller):
+        spark = session(job, given, quiet=quiet)
+        stop.listen(spark)
+        try:
+            if job.is_batch:
+                run_once(job, answer(job, spark), stop, teller)
+            else:
+                run_stream(job, spark, stop, teller)
+        except EXPECTED as error:
+            # Spark and its connectors may say what they were given.
+            raise QueryError(explain_error(error, job.hide).removeprefix("error: ")) from error
+        finally:
+            spark.stop()
     return 0
+
+
+def make_teller(job: Job, *, quiet: bool, live: bool, log: str) -> Teller:
+    """Make what tells of the job, for people or for machines."""
+    if log == JSON:
+        log_as_json(job.hide, {"query": job.query.name, "policy": job.policy["name"]})
+        return LogTeller()
+    return Teller(quiet=quiet, live=live and job.sink["format"] != "console")
 
 
 def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> None:
@@ -199,6 +219,7 @@ def follow(query: StreamingQuery, stop: Stop, teller: Teller, others: Sequence[S
         active = query.isActive
         for progress in query.recentProgress:
             teller.tell(progress)
+            collect(progress)
         if active and query.status["isTriggerActive"]:
             teller.say_begun(last_batch(query) + 1)
         if active and stop.asked and stop.may_stop(done=last_batch(query), active=query.status["isTriggerActive"]):

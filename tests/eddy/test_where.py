@@ -226,22 +226,27 @@ def test_frames_have_an_attribute_once_it_is_asked_for() -> None:
 def test_what_was_learned_stays_in_a_file(tmp_path: Path) -> None:
     table = pa.table({"i": range(20_000)})
     policy = {"name": "content", "costs": "unit"}
-    file = tmp_path / "learned"
+    kept = tmp_path / "learned"
 
     def calls() -> int:
-        found = eddy.where(table, lambda i: i >= 0, is_odd, "i % 7 = 0", policy=policy, remember=file)
+        found = eddy.where(table, lambda i: i >= 0, is_odd, "i % 7 = 0", policy=policy, remember=kept)
         assert found["i"].to_pylist() == [*range(7, 20_000, 14)]
         return int(eddy.report_of(found).batches()["routing_calls"].iloc[0])
 
     first = calls()
     assert calls() < first
+    # Whoever comes next writes in the place of who was before.
+    (file,) = kept.iterdir()
     file.write_bytes(b"nothing of ours")
     with pytest.warns(eddy.EddyWarning, match="and is learned anew"):
         assert calls() == first
     assert file.read_bytes() == b"nothing of ours"
+    assert len([*kept.iterdir()]) == 2
     nothing: Any = 3
-    with pytest.raises(eddy.QueryError, match="where: remember: expected the path of a file, got 3"):
+    with pytest.raises(eddy.QueryError, match="where: remember: expected the path of a folder, got 3"):
         eddy.where(table, "i > 1", remember=nothing)
+    with pytest.raises(eddy.QueryError, match="where: remember: expected a folder, got the file"):
+        eddy.where(table, "i > 1", remember=file)
 
 
 @eddy.predicate(columns=["s"], rowwise=True, on_error="reject")
@@ -300,10 +305,13 @@ def test_who_puts_nothing_aside_has_no_such_rows() -> None:
             "a column whose name is a text that stands once, got none",
         ),
         (lambda: eddy.where(pd.DataFrame(), "a > 1"), "a column whose name is a text that stands once, got none"),
-        (lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="a\0b"), "expected the path of a file, got 'a"),
+        (
+            lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="a\0b"),
+            "the path of a folder, got 'a",
+        ),
         (
             lambda: eddy.where(pd.DataFrame({"i": [1]}), "i > 1", remember="hdfs://a/b"),
-            "expected the path of a file, got 'hdfs:",
+            "the path of a folder, got 'hdfs:",
         ),
     ],
 )

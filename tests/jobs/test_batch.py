@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import eddy
 from eddy.errors import QueryError
 from eddy.jobs.commands.explain import text
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.run import run_job
 from eddy.jobs.run.checking import check, find_state
-from eddy.jobs.run.one_pass import STOPPED, run_once
+from eddy.jobs.run.one_pass import STOPPED, count_tasks, run_once
 from eddy.jobs.run.progress_line import Teller, write_bar
 from eddy.jobs.run.stopping import Stop
 from eddy.jobs.workloads.web import bad_token, requests
@@ -101,6 +106,65 @@ def test_files_are_filtered_in_one_pass(spark: SparkSession, tmp_path: Path) -> 
     with pytest.raises(Exception, match="PATH_ALREADY_EXISTS"):
         run(spark, asked)
     assert read(tmp_path / "out") == EXPECTED
+
+
+def test_both_sinks_are_served_by_one_pass(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function is asked about a row once, though the row may go to either sink, and nothing stays in memory."""
+    folder = tmp_path / "asked"
+    folder.mkdir()
+    sinks = '[sink]\nformat = "parquet"\npath = "out"\n[rejected]\nformat = "parquet"\npath = "aside"\n'
+    asked = job(tmp_path, sinks)
+    counted = eddy.Filter("divides", on="s", function=_make_counting(str(folder)), rowwise=True, on_error="reject")
+    asked = replace(asked, query=replace(asked.query, filters=[asked.query.filters[0], counted]))
+    run(spark, asked)
+    assert read(tmp_path / "out") == EXPECTED
+    assert read(tmp_path / "aside") == ASIDE
+    once = [k for k in range(ROWS) if k % 4 != 3]
+    assert _list_asked(folder) == once
+    assert not spark.sparkContext._jsc.getPersistentRDDs()
+
+    # A frame by itself asks each row once more, and not twice.
+    assert eddy.rejected(run_job.answer(asked, spark)).count() == len(ASIDE)
+    assert _list_asked(folder) == sorted([*once, *once])
+
+
+def _list_asked(folder: Path) -> list[int]:
+    return sorted(int(file.name.partition("-")[0]) for file in folder.iterdir())
+
+
+def _make_counting(folder: str) -> Callable[[int], bool]:
+    def counting(k: int) -> bool:
+        (Path(folder) / f"{k}-{uuid4()}").touch()
+        return divides(k)
+
+    return counting
+
+
+def test_rows_that_nobody_gets_are_told_of(tmp_path: Path) -> None:
+    (told,) = check(job(tmp_path, NOOP)).warnings
+    assert told.startswith('"divides": on_error = "reject" without [rejected]: rows without an answer are dropped')
+    assert check(job(tmp_path, f'{NOOP}[rejected]\nformat = "noop"\n')).warnings == ()
+
+
+def test_only_tasks_of_the_pass_are_counted(spark: SparkSession) -> None:
+    """Others have stages of their own in the session."""
+    told: dict[str, tuple[int, int]] = {}
+
+    def count(name: str, parts: int) -> None:
+        spark.sparkContext.setJobGroup(name, name)
+        spark.range(parts, numPartitions=parts).repartition(1).foreach(lambda _: time.sleep(0.05))
+
+    threads = [threading.Thread(target=count, args=one, daemon=True) for one in (("one", 3), ("other", 5))]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for name in ("one", "other"):
+            told[name] = max(told.get(name, (0, 0)), count_tasks(spark, name), key=lambda pair: pair[1])
+        time.sleep(0.01)
+    assert {name: tasks for name, (_, tasks) in told.items()} == {"one": 3, "other": 5}
+    assert count_tasks(spark, "nobody") == (0, 0)
 
 
 def test_every_sink_takes_a_batch(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -80,15 +80,17 @@ def learned(tmp_path: Path) -> Path:
         eddy.Filter("large", on="s", where="size > 2000"),
     ]
     eddy.where(rows, *filters, policy="source", remember=kept)
-    return kept
+    (found,) = kept.iterdir()
+    return found
 
 
 def test_it_is_carried_to_another_job(learned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     carried, second = tmp_path / "carried", job(tmp_path / "second")
-    assert cli.main(["learned", "export", str(learned.parent / "job.toml"), str(carried)]) == 0
+    assert cli.main(["learned", "export", str(tmp_path / "first" / "job.toml"), str(carried)]) == 0
     assert "learned of 5,000 rows, by the policy" in capsys.readouterr().out
     assert cli.main(["learned", "import", second, str(carried)]) == 0
-    assert (tmp_path / "second" / "kept.learned").read_bytes() == learned.read_bytes()
+    (kept,) = (tmp_path / "second" / "kept.learned").iterdir()
+    assert kept.read_bytes() == learned.read_bytes()
     assert "even" in capsys.readouterr().out
     # What is there is not lost by a slip.
     assert cli.main(["learned", "import", second, str(carried)]) == 2
@@ -128,7 +130,7 @@ def test_what_is_damaged_is_refused(
     assert callable(change)
     file = learned if way == "export" else tmp_path / "given"
     file.write_bytes(change(learned.read_bytes()))
-    other = job(tmp_path / "other") if way == "import" else str(learned.parent / "job.toml")
+    other = job(tmp_path / "other" if way == "import" else tmp_path / "first")
     target = tmp_path / "out" if way == "export" else tmp_path / "other" / "kept.learned"
     assert cli.main(["learned", way, other, str(file if way == "import" else target)]) == 2
     told = capsys.readouterr().err
@@ -149,8 +151,8 @@ def test_what_is_foreign_is_refused(learned: Path, tmp_path: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ([('remember = "kept.learned"\n', "")], "engine.remember: expected a file, got none; add it"),
-        ([('"kept.learned"', '"s3://kept/learned"')], "expected the path of a file on this machine"),
+        ([('remember = "kept.learned"\n', "")], "engine.remember: expected a folder, got none; add it"),
+        ([('"kept.learned"', '"s3://kept/learned"')], "expected the path of a folder on this machine"),
         ([('mode = "batch"', "per_trigger = 5"), ("seed = 1", 'state = "store"')], "engine.remember: expected none"),
     ],
     ids=["none", "elsewhere", "state"],
@@ -164,7 +166,7 @@ def test_a_job_that_keeps_nothing_there_is_told(
 
 def test_there_is_nothing_to_carry_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["learned", "export", job(tmp_path / "other"), str(tmp_path / "out")]) == 2
-    assert "learned: there is no file" in capsys.readouterr().err
+    assert "learned: nothing has been left in" in capsys.readouterr().err
 
 
 def test_a_job_goes_on_from_what_was_carried(spark: SparkSession, learned: Path, tmp_path: Path) -> None:
@@ -174,8 +176,12 @@ def test_a_job_goes_on_from_what_was_carried(spark: SparkSession, learned: Path,
     assert cli.main(["learned", "import", file, str(learned)]) == 0
     asked = load(file)
     run_once(asked, run_job.answer(asked, spark), Stop(), Teller(quiet=False, live=False, out=io.StringIO()))
-    kept = read_file(place / "kept.learned")
-    assert kept is not None
-    meta, _ = unpack(kept)
-    assert meta["came"]["s"]["rows"] > 5_000
-    assert meta["policy"] == '{"name": "source"}'
+    # The file that was carried is gone, since those that tasks have left have it in them.
+    left = [*map(read_file, (place / "kept.learned").glob("*-0.learned"))]
+    assert left
+    assert not [*place.glob("kept.learned/imported*")]
+    for kept in left:
+        assert kept is not None
+        meta, _ = unpack(kept)
+        assert meta["came"]["s"]["rows"] > 5_000
+        assert meta["policy"] == '{"name": "source"}'

@@ -120,7 +120,10 @@ def test_of_two_secrets_the_longer_is_hidden_first(names: tuple[str, str]) -> No
 
 
 def test_a_secret_with_a_blank_is_hidden_whole() -> None:
-    told = explain_error(ValueError("login failed: password=hush and more, at host"), {"password": "hush and more"})
+    values = {"password": "hush and more"}
+    told = explain_error(
+        ValueError("login failed: password=hush and more, at host"), lambda text: hide_secrets(text, values)
+    )
     assert told == f"error: login failed: password={HIDDEN}, at host"
 
 

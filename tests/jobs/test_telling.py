@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import eddy
-from eddy.jobs.run.progress_line import MOST_DECISIONS, NewDecisions, Teller, Total
+from eddy.jobs.run.progress_line import MOST_DECISIONS, Teller, Total, list_decisions
 from eddy.observe import wire
 from eddy.observe.counters import Counters
+from eddy.spark.monitoring.news import NewDecisions
 from eddy.wiring import PolicyChoice
 from tests.accounts import REASONS, Accounted
 from tests.eddy.comparison.worlds import data, query
@@ -110,12 +111,12 @@ def test_decisions_of_many_cells_are_counted() -> None:
     first, second = counters()[:2]
     told = NewDecisions()
     reports = [{"cell": cell, **wire.to_plain(first)} for cell in range(5)]
-    assert len(list(told.list_new(reports))) == MOST_DECISIONS + 1
-    assert list(told.list_new(reports)) == []
-    (line,) = told.list_new([{"cell": 4, **wire.to_plain(second)}])
+    assert len(list(list_decisions(told, reports))) == MOST_DECISIONS + 1
+    assert list(list_decisions(told, reports)) == []
+    (line,) = list_decisions(told, [{"cell": 4, **wire.to_plain(second)}])
     assert line == f'decided stream=s cell=4 policy=auto reason="{REASONS[1]}"'
     reports = [{"cell": cell, **wire.to_plain(second)} for cell in range(5)]
-    assert list(told.list_new(reports))[-1] == "decided more=1"
+    assert list(list_decisions(told, reports))[-1] == "decided more=1"
 
 
 @pytest.mark.parametrize("policy", ["fixed", {"name": "query_mesh", "S": 20}])

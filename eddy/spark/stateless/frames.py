@@ -15,6 +15,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
+from eddy.engine.remembered import Remembered
 from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
@@ -166,22 +169,28 @@ def _select(joined: Mapping[str, Sequence[str]], tables: Mapping[str, pa.RecordB
 
 def make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
-    read_rejected = None
+    read_rejected, kept = None, None
     if plan.is_plain:
         observation, answer = None, plan.frame.where(_ask(plan))
     else:
         verdict = find_free("verdict", plan.frame.columns)
         judged = plan.frame.select("*", _ask(plan).alias(verdict))
+        if has_rejects(plan.query.filters):
+            judged = kept = _leave_out_dropped(judged, F.col(verdict))
+            read_rejected = partial(_find_rejected, plan, judged, verdict)  # it is asked for later, or never
         observation, observed = _observe(plan, judged, verdict) if plan.reports else (None, judged)
         passed = observed.where(F.col(verdict)["passes"])
         if plan.is_joined:
             passed = passed.select("*", F.inline(F.col(verdict)["found"]))
         answer = passed.drop(verdict)
-        if has_rejects(plan.query.filters):
-            read_rejected = lambda: _find_rejected(plan, judged, verdict)  # noqa: E731  it is asked for later, or never
-    name = plan.query.name
-    note_frame(answer, FrameNote(name, explain_plan(plan), lambda: _read_report(plan, observation), read_rejected))
+    name, text = plan.query.name, explain_plan(plan)
+    note_frame(answer, FrameNote(name, text, lambda: _read_report(plan, observation), read_rejected, kept))
     return answer
+
+
+def _leave_out_dropped(judged: DataFrame, verdict: Column) -> DataFrame:
+    """Give the rows that are in the answer or put aside, and those that bring a report."""
+    return judged.where(verdict["passes"] | verdict[task.ASIDE[0]].isNotNull() | verdict["report"].isNotNull())
 
 
 def _observe(plan: WherePlan, judged: DataFrame, verdict: str) -> tuple[Observation | None, DataFrame]:
@@ -201,27 +210,36 @@ def _read_report(plan: WherePlan, observation: Observation | None) -> Report:
 
 
 def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFrame:
-    """Give the rows that were put aside, as a frame that asks anew."""
+    """Give the rows that were put aside, as a frame that asks anew, unless somebody keeps what was judged."""
     named = [F.col(verdict)[name].alias(find_free(name, plan.frame.columns)) for name in task.ASIDE]
     return judged.where(F.col(verdict)[task.ASIDE[0]].isNotNull()).select("*", *named).drop(verdict)
 
 
 def _ask(plan: WherePlan) -> Column:
     """Hand the columns that are read to the engine, for a verdict on each row."""
-    shipped, remember = _make_shipped(plan), plan.remember
+    shipped, remembered = _make_shipped(plan), _find_remembered(plan)
     aside, plain = has_rejects(plan.query.filters), plan.is_plain
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns, remember, aside=aside, plain=plain))
+        yield from freeze_loaded(task.judge(shipped, columns, remembered, aside=aside, plain=plain))
 
     judge.__name__ = plan.query.name
     fields = [StructField("passes", BooleanType()), StructField("report", StringType())]
     fields += [StructField(name, StringType()) for name in task.ASIDE if aside]
     fields += [StructField("found", ArrayType(plan.found))] if plan.is_joined else []
-    asked: Column = find_arrow_udf()(judge, BooleanType() if plain else StructType(fields))(
+    made = find_arrow_udf()(judge, BooleanType() if plain else StructType(fields))
+    # Spark would ask once for a condition about verdicts, and once more for the rows that it lets pass.
+    asked: Column = (made.asNondeterministic() if aside else made)(
         *(column(plan.spelled.get(name, name)) for name in plan.schema.names)
     )
     return asked
+
+
+def _find_remembered(plan: WherePlan) -> Remembered | None:
+    """Find where workers remember what they have learned; all of one application take part in one run."""
+    if plan.remember is None:
+        return None
+    return Remembered(Path(plan.remember), plan.frame.sparkSession.conf.get("spark.app.id", "") or "")
 
 
 def _make_shipped(plan: WherePlan) -> Shipped:

@@ -3,8 +3,7 @@
 No answer depends on any of it, so what is lost costs time and nothing else. Memory comes first: a worker goes on with
 the engine that it has used last for the query, whichever partition's rows come. Spark ends a worker that was idle for
 a minute; a new one begins with the file of the partition whose rows it is given, if there is one on its machine, or
-else with the one that the user names, which outlives the application. Of that one the last who writes it wins: what
-was learned of several partitions does not add up, since policies count by buckets of their own.
+else with the sum of what is in the folder that the user names, which outlives the application.
 """
 
 from __future__ import annotations
@@ -13,11 +12,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pyspark import SparkFiles
 
 from eddy.engine import Engine
+from eddy.engine.remembered import DIGITS, Remembered
 from eddy.engine.snapshot_file import resume, write_file
 from eddy.spark.shipped import Shipped
 
@@ -33,30 +34,35 @@ FOLDER = "eddy-learned"
 
 @dataclass
 class Kept:
-    """An engine, the number by which reports tell it from others, and its files with the time of the last writing.
+    """An engine, the number by which reports tell it from others, and the time of the last writing.
 
-    They are those of the partition whose rows it was made for; it stays with them.
+    The number is that of the partition whose rows it was made for, and so are its files; it stays with them. `begun`
+    are files in the folder that is remembered which it has in it.
     """
 
     engine: Engine
     cell: int
-    files: Sequence[Path]
+    remembered: Remembered | None
+    begun: Sequence[Path] = ()
     written: float = 0.0
 
 
 ENGINES: OrderedDict[str, Kept] = OrderedDict()
 
 
-def find(shipped: Shipped, partition: int, remember: str | None = None) -> Kept:
+def find(shipped: Shipped, partition: int, remembered: Remembered | None = None) -> Kept:
     """Find what was learned of a query; it is not kept until `keep` is called."""
     # Taken out of the cache: an engine that fails is of no use any more, and must not be found again.
     known = ENGINES.pop(shipped.token, None)
     if known is not None:
+        known.remembered = remembered
         return known
-    files = [_find_file(shipped.token, partition), *([] if remember is None else [Path(remember)])]
-    engine, own = resume(lambda: shipped.engine(partition), files)
-    # The file of the partition is ours alone, damaged or not.
-    return Kept(engine, partition, files=own if files[0] in own else [files[0], *own])
+    make = partial(shipped.engine, partition)
+    engine = resume(make, _find_file(shipped.token, partition))
+    if engine is not None or remembered is None:
+        return Kept(engine or make(), partition, remembered)
+    engine, begun = remembered.begin(make)
+    return Kept(engine, partition, remembered, begun)
 
 
 def keep(shipped: Shipped, kept: Kept) -> None:
@@ -65,8 +71,10 @@ def keep(shipped: Shipped, kept: Kept) -> None:
     if not kept.written or now - kept.written > SECONDS_BETWEEN_FILES:
         kept.written = now
         snapshot = kept.engine.snapshot()
-        for file in kept.files:
-            write_file(file, snapshot)
+        write_file(_find_file(shipped.token, kept.cell), snapshot)
+        if kept.remembered is not None:
+            kept.remembered.leave(f"{shipped.token[:DIGITS]}-{kept.cell}", snapshot, kept.begun)
+            kept.begun = ()
     ENGINES[shipped.token] = kept
     while len(ENGINES) > MOST_QUERIES:
         ENGINES.popitem(last=False)

@@ -15,6 +15,7 @@ from pyspark import TaskContext
 
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected
+from eddy.engine.remembered import Remembered
 from eddy.errors import EddyError
 from eddy.observe import wire
 from eddy.observe.counters import Counters
@@ -49,13 +50,18 @@ class Verdicts(NamedTuple):
 
 
 def judge(
-    shipped: Shipped, columns: Iterator[Any], remember: str | None = None, *, aside: bool = False, plain: bool = False
+    shipped: Shipped,
+    columns: Iterator[Any],
+    remembered: Remembered | None = None,
+    *,
+    aside: bool = False,
+    plain: bool = False,
 ) -> Iterator[pa.Array]:
     """Judge the rows of one task; plain verdicts are booleans and nothing else."""
     context = TaskContext.get()
     partition = 0 if context is None else context.partitionId()
     try:
-        kept = learned.find(shipped, partition, remember)
+        kept = learned.find(shipped, partition, remembered)
         if plain:
             yield from (pa.array(found.passed) for found, _ in _judge(shipped, kept, columns, aside))
         else:

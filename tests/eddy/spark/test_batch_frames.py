@@ -69,7 +69,7 @@ def test_rows_without_an_answer_are_put_aside(frame: DataFrame) -> None:
         (query(), {"state": "store"}, "since state and cells are of one, got a batch one"),
         (query(), {"cells": 2}, "since state and cells are of one, got a batch one"),
         (query(), {"remember": "x", "state": "none", "policy": "fixt"}, 'unknown policy "fixt"'),
-        (query(), {"remember": 3}, "attach: remember: expected the path of a file, got 3"),
+        (query(), {"remember": 3}, "attach: remember: expected the path of a folder, got 3"),
         (query(max_results=5), {}, "since max_results counts the results of a whole micro-batch, got a batch one"),
     ],
     ids=["state", "cells", "policy", "path", "limit"],
@@ -90,6 +90,7 @@ def test_what_was_learned_outlives_the_call(frame: DataFrame, tmp_path: Path) ->
     for seed in (1, 2):
         answer = eddy.attach(query(), {"a": frame}, remember=tmp_path / "learned", seed=seed, policy="source")
         assert answer.count() == len([k for k in range(0, 1_500, 3) if 0 < k % 7 < 5])
-        snapshot = read_file(tmp_path / "learned")
-        assert snapshot is not None
-        assert unpack(snapshot)[0]["came"]["a"]["rows"] > (seed - 1) * 1_000
+        found = [*map(read_file, (tmp_path / "learned").iterdir())]
+        # Files of one application stay: their writers may be at work yet.
+        assert len(found) >= seed
+        assert max(unpack(one)[0]["came"]["a"]["rows"] for one in found if one) > (seed - 1) * 1_000

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark import SparkFiles
 
+from eddy.engine.remembered import Remembered
 from eddy.engine.snapshot_file import read_file
 from eddy.errors import CheckpointError, EddyWarning
 from eddy.query import fingerprint
@@ -61,7 +62,7 @@ def shipped(token: str = "t") -> Shipped:
 def run(asked: Shipped, *parts: range, remember: Path | None = None) -> list[dict[str, Any]]:
     """The verdicts of a task."""
     columns = iter([pa.array(part, pa.int64()) for part in parts])
-    arrays = task.judge(asked, columns, None if remember is None else str(remember))
+    arrays = task.judge(asked, columns, None if remember is None else Remembered(remember, "a run"))
     return [row for array in arrays for row in array.to_pylist()]
 
 
@@ -125,20 +126,51 @@ def test_a_folder_that_takes_no_file_is_told(place: Path) -> None:
     assert len(told) == 2
 
 
-def test_a_file_of_the_users_outlives_the_application(place: Path) -> None:
-    file = place / "mine" / "learned"
+def test_a_folder_of_the_users_outlives_the_application(place: Path) -> None:
+    folder = place / "mine" / "learned"
     asked = shipped()
-    assert passed(run(asked, range(5_000), remember=file))[:2] == [3, 9]
+    assert passed(run(asked, range(5_000), remember=folder))[:2] == [3, 9]
+    (file,) = folder.iterdir()
     written = read_file(file)
     # Another application has another folder, and another token if the functions have changed.
     learned.ENGINES.clear()
-    kept = learned.find(replace(asked, token="other"), 5, str(file))
+    kept = learned.find(replace(asked, token="other"), 5, Remembered(folder, "another run"))
     assert kept.engine.snapshot() == written
+    assert kept.begun == [file]
     # That of another query is told, and left alone.
     foreign = replace(asked, token="foreign", parts={"filter": "another"})
     with pytest.warns(EddyWarning, match="is learned anew"):
-        run(foreign, range(100), remember=file)
+        run(foreign, range(100), remember=folder)
     assert read_file(file) == written
+    assert len([*folder.iterdir()]) == 2
+
+
+def test_who_comes_next_has_what_all_have_learned(place: Path) -> None:
+    """Two workers of one run leave a file each; the next run begins with both, and leaves one in their place."""
+    folder, asked = place / "mine", shipped()
+    for partition, rows in enumerate((range(1_000), range(3_000))):
+        kept = learned.find(asked, partition, Remembered(folder, "a run"))
+        kept.engine.pick(pa.record_batch({"k": pa.array(rows, pa.int64())}))
+        assert not kept.begun
+        learned.keep(asked, kept)
+        learned.ENGINES.clear()
+        for file in place.rglob(f"{learned.FOLDER}/*/*"):
+            file.unlink()
+        if not partition:
+            continue
+        assert len([*folder.iterdir()]) == 2
+    kept = learned.find(asked, 0, Remembered(folder, "the next"))
+    assert len(kept.begun) == 2
+    learned.keep(asked, kept)
+    assert len([*folder.iterdir()]) == 1
+    assert not kept.begun
+
+
+def test_a_folder_that_cannot_be_read_is_told(place: Path) -> None:
+    (place / "mine").write_text("in the way")
+    with pytest.warns(EddyWarning, match="what was learned cannot be") as told:
+        assert passed(run(shipped(), range(5), remember=place / "mine")) == [3]
+    assert len(told) == 2
 
 
 def test_an_engine_that_failed_is_not_kept(place: Path) -> None:

@@ -1,0 +1,5 @@
+from typing import Any
+
+class ExportMetricsServiceRequest:
+    resource_metrics: Any
+    def ParseFromString(self, serialized: bytes) -> int: ...
