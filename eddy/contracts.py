@@ -160,6 +160,30 @@ class Operator(Protocol):
         """
 
 
+class Screening(Protocol):
+    """A filter outside of the engine, by which rows that are stored can be judged."""
+
+    @property
+    def reads(self) -> pa.Schema:
+        """The columns that it reads."""
+
+    def ask(self, rows: pa.RecordBatch) -> Mask:
+        """Tell which rows pass."""
+
+
+class Others(NamedTuple):
+    """Filters that are others than those in force when a snapshot was taken.
+
+    What they have said is forgotten. The screens among them are asked about the rows at once.
+    """
+
+    forgotten: frozenset[str] = frozenset()
+    screens: Sequence[Screening] = ()
+
+
+NO_OTHERS = Others()
+
+
 class Store(Protocol):
     """The rows of one input: a STeM, or the rows of a query that joins nothing."""
 
@@ -186,8 +210,11 @@ class Store(Protocol):
     def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
 
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
-        """Go on from a snapshot; called on a store that is empty."""
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
+        """Go on from a snapshot; called on a store that is empty.
+
+        Where filters are others than before, what they have said is forgotten, and rows that they drop are left out.
+        """
 
 
 def refuse_to_make(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Policy:

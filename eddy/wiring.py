@@ -18,6 +18,7 @@ from eddy.engine.machinery import Machinery
 from eddy.errors import check_whole, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
+from eddy.operators import pages
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cache.scope import MOST_PARTS, list_parts
 from eddy.operators.conditions import Conditions, sort_conditions
@@ -37,6 +38,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
+from eddy.query.screen import Screen
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -58,6 +60,9 @@ list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
 
+count_stored = pages.count_values
+"""What others may know of rows that are written down."""
+
 
 def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     query: Query,
@@ -70,6 +75,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cell: int = 0,
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
+    screens: Sequence[Screen] = (),
     index: IndexChoice = None,
     cache_memory: int | None = None,
     thinking: Clock | None = None,
@@ -77,10 +83,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 ) -> Engine:
     """Build the engine of one cell.
 
-    `schemas` are those of the streams. `parts` are what its state depends on, by names for people, where that is more
-    than the query says. `index` is no part of it, nor are caches: what was learned of indexes is learned anew.
-    What planning and learning take is said by `thinking`, and what steps do by `working`: on a busy machine the wall
-    says that thinking does not pay, and that one of two alike operators is dear. `clock` says it where there is none.
+    `schemas` are those of the streams. `parts` are what its state depends on, where that is more than the query says,
+    and `screens` what rows have passed before. `thinking` is the clock of a policy, `working` that of steps.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
@@ -97,6 +101,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         working=working or clock,
         seed=(seed, cell),
         parts=parts,
+        screens=screens,
         by_clock=depends_on_time(policy),
     )
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "compare policies on a sample of a job's rows, or as an experiment says",
     "doctor": "check whether jobs can run here, and say what to do",
     "inspect": "say what a checkpoint holds (starts Spark)",
+    "repartition": "divide the state of a checkpoint into other partitions of Spark (starts Spark)",
     "learned": "carry what a job without state has learned to another one",
     "demo": "watch policies follow a stream that changes (a minute, on Spark)",
 }

@@ -6,8 +6,9 @@ rows are stored. What a page costs is paid when its rows come, however long they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -114,6 +115,18 @@ def read_pages(pages: Sequence[pa.RecordBatch], schema: pa.Schema, gone: int) ->
     """Read the rows of pages, of which so many at the beginning are gone."""
     read = [_read_page(page, schema) for page in pages]
     return one_batch("state", pa.Table.from_batches(read, schema=schema)).slice(gone)
+
+
+def count_values(page: pa.RecordBatch, name: str) -> Mapping[Any, int]:
+    """Count the values of a column of a page, if they are whole numbers, texts, true or false."""
+    if STEPS + name in page.schema.names:
+        values, counts = np.unique(np.cumsum(page.column(STEPS + name).to_numpy()), return_counts=True)
+        return dict(zip(values.tolist(), counts.tolist(), strict=True))
+    column = page.column(COLUMN + name)
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind)):
+        return {}
+    return {one["values"]: one["counts"] for one in column.drop_null().value_counts().to_pylist()}
 
 
 def _read_page(page: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from eddy.contracts import NO_OTHERS, Others
 from eddy.operators.columns import decode, encode, find_dtype, is_fixed, is_number, pick_numbers, take_fixed
 from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.arrow import no_rows, read_raw
@@ -131,5 +132,5 @@ class Passing:
         """Nothing."""
         return {}, []
 
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
         """Nothing to go on from."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from eddy.contracts import NO_OTHERS, Others
 from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_column
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
@@ -42,7 +43,6 @@ DEAD_SHARE = 4
 
 ALIVE, RANK, VERDICT = "alive", "rank", "verdict "
 """Columns of a snapshot's table of marks; a filter's has its name after the word."""
-
 
 Follower = Callable[[int, Mask], None]
 """Hears that rows move up: `gone` as it is until now, and which rows stay; not called where only the oldest go."""
@@ -311,7 +311,7 @@ class Stem:
         numbers = {"arrived": self.arrived, "gone": gone, "alive": int(np.count_nonzero(self.alive))}
         return numbers, [*pages, pack_rows(pa.record_batch(marks))]
 
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed]) -> None:
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
         """Go on from a snapshot, in a STeM that is empty.
 
         Dead rows are left out. A state of format 1 has one table with all that is known of the rows, none of them dead.
@@ -327,22 +327,24 @@ class Stem:
             alive = np.array(marks.column(ALIVE).to_numpy(zero_copy_only=False), np.bool_)
         if len(alive) != rows.num_rows:
             raise ValueError(f"expected marks of {rows.num_rows} rows, got {len(alive)}")
+        for screen in others.screens:  # one may read columns that nothing else reads any more
+            alive &= screen.ask(read_pages(pages, screen.reads, gone or 0))
         self._pages.retain(Kept.of(alive))
         if not alive.all():
             rows, marks = rows.filter(pa.array(alive)), marks.filter(pa.array(alive))
-        self._restore(rows, marks)
+        self._restore(rows, marks, others.forgotten)
         self.arrived = numbers["arrived"]
         # The restored rows are old ones: nothing is fresh before the next micro-batch.
         self.settle(None)
 
-    def _restore(self, rows: pa.RecordBatch, marks: pa.RecordBatch) -> None:
+    def _restore(self, rows: pa.RecordBatch, marks: pa.RecordBatch, forgotten: frozenset[str]) -> None:
         """Store the rows of a snapshot, with what is known of them."""
         ticks: Ticks = np.zeros(rows.num_rows, np.int64)
         if self._time is not None:
             ticks, _ = event_time.read_ticks(rows.column(self._time), self._tick_type)
         self.append(rows, ticks, np.arange(rows.num_rows))
-        for name, held in self._verdicts.items():
-            held.put(np.arange(len(self)), marks.column(f"{VERDICT}{name}").to_numpy())
+        for name in self._verdicts.keys() - forgotten:
+            self._verdicts[name].put(np.arange(len(self)), marks.column(f"{VERDICT}{name}").to_numpy())
         if isinstance(self.window, Rows):
             self._ranks.put(np.arange(len(self)), marks.column(RANK).to_numpy())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -60,7 +60,13 @@ FAILS = Counter({("fails",): 1})
 """In the place of an answer: a combination lacks an answer of some condition, and passes everything else."""
 
 
-def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> Counter[tuple[Any, ...]]:
+Force = Callable[[int, Mapping[str, int]], bool]
+"""Whether the n-th condition is asked of a combination, whose rows came in these micro-batches."""
+
+
+def answer(
+    question: Question, batches: Sequence[Mapping[str, Sequence[Row]]], in_force: Force | None = None
+) -> Counter[tuple[Any, ...]]:
     """Every combination that is an answer, as a multiset of the selected values; or `FAILS`."""
     arrived = _arrivals(question, batches)
     names = [*question.streams, *question.tables]
@@ -72,7 +78,9 @@ def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -
             name: part.row if name in question.streams else part for name, part in zip(names, parts, strict=True)
         }
         streams = {name: part for name, part in zip(names, parts, strict=True) if name in question.streams}
-        said = _said(question, combination) if _inside(question, streams, arrived) else "drop"
+        came = {name: part.order[0] for name, part in streams.items()}
+        asked = None if in_force is None else [n for n in range(len(question.conditions)) if in_force(n, came)]
+        said = _said(question, combination, asked) if _inside(question, streams, arrived) else "drop"
         if said == "fail":
             return FAILS
         if said == "keep":
@@ -80,10 +88,12 @@ def answer(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -
     return found
 
 
-def _said(question: Question, combination: Combination) -> str:
+def _said(question: Question, combination: Combination, asked: Collection[int] | None = None) -> str:
     """Whether a combination is kept, dropped, or fails the query: by all conditions, and in no order of them."""
     said = set()
     for number, condition in enumerate(question.conditions):
+        if asked is not None and number not in asked:
+            continue
         try:
             said.add("keep" if condition(combination) else "drop")
         except NoAnswer:

@@ -14,7 +14,14 @@ from eddy.spark.monitoring.metrics import METRICS
 from tests import house
 from tests.house import ROOT
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "platforms").glob("*.md"),
+    ]
+)
 TEXTS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in PAGES}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.classes.classifier import Classifier, Look
-from eddy.contracts import Clock, Policy
+from eddy.contracts import Clock, Others, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.counting import Counting, Settled
@@ -31,6 +31,7 @@ from eddy.observe.prices import Prices
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
+from eddy.query.screen import Screen
 from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
@@ -60,11 +61,13 @@ class Engine:
         working: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
+        screens: Sequence[Screen] = (),
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
         self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
+        self._screens = screens
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
         self._faults = machinery.faults
@@ -252,36 +255,46 @@ class Engine:
         return pack(meta, tables)
 
     def check(self, snapshot: Snapshot) -> None:
-        """Refuse a snapshot that is damaged, or of another query."""
+        """Refuse a snapshot that is damaged, or of another query: also one with other filters."""
         meta, _ = unpack(snapshot)
-        fingerprint.check(meta["query"], self._parts)
+        fingerprint.check_same(meta["query"], self._parts)
 
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot of the same query.
 
-        Another policy keeps the rows and starts learning anew.
+        Another policy keeps the rows and starts learning anew. So does the same one where filters are others: what it
+        knows speaks of them. What others cost and let pass is kept.
         """
         meta, tables = unpack(snapshot)
-        fingerprint.check(meta["query"], self._parts)
+        change = fingerprint.check(meta["query"], self._parts, self._screens)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         for name, store in self._streams.items():
-            store.restore(meta["numbers"][name], tables[f"stream {name}"])
-        self._router.statistics.restore(meta["statistics"])
-        # Where filters cost something else than before, all that was learned of costs was about other ones.
-        is_as_dear = meta.get("costs", {}) == self._costs
-        self._router.prices.restore(meta.get("prices", []) if is_as_dear else [])
+            screens = [s for s in self._screens if s.stream == name and s.name in change.forgotten]
+            store.restore(meta["numbers"][name], tables[f"stream {name}"], Others(change.forgotten, screens))
+        is_as_dear = self._restore_costs(meta, change.forgotten)
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
-        if meta["policy"] == self._policy_name and meta.get("after", {}) == self._after() and is_as_dear:
+        is_same = not change and meta["policy"] == self._policy_name
+        if is_same and meta.get("after", {}) == self._after() and is_as_dear:
             self._classifier.restore(meta["classifier"])
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._counting.restore_learned(meta)
+
+    def _restore_costs(self, meta: Mapping[str, Any], forgotten: Collection[str]) -> bool:
+        """Go on with what operators cost and let pass, but for some; tells whether it still holds."""
+        self._router.statistics.restore([row for row in meta["statistics"] if row[0] not in forgotten])
+        # Where filters cost something else than before, all that was learned of costs was about other ones.
+        saved = meta.get("costs", {})
+        is_as_dear = all(saved.get(f) == self._costs.get(f) for f in {*saved, *self._costs}.difference(forgotten))
+        prices = [row for row in meta.get("prices", []) if row[0] not in forgotten]
+        self._router.prices.restore(prices if is_as_dear else [])
+        return is_as_dear
 
     def _after(self) -> dict[str, list[str]]:
         """List the filters that wait for others, and for which."""

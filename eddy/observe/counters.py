@@ -66,6 +66,33 @@ class FaultCount:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CellCount:
+    """What one of several cells did in a micro-batch: rows, copies of rows among them, and seconds of all its work.
+
+    `stored` and `nbytes` are the rows that it has at the end, and the bytes of its state.
+    """
+
+    cell: int
+    rows: int
+    copies: int
+    stored: int
+    seconds: float
+    nbytes: int
+
+    @classmethod
+    def of(cls, cell: int, part: Counters) -> CellCount:
+        """Count those of a cell."""
+        return cls(
+            cell=cell,
+            rows=sum(s.rows + s.copies for s in part.streams.values()),
+            copies=sum(s.copies for s in part.streams.values()),
+            stored=sum(s.stored for s in part.streams.values()),
+            seconds=part.seconds + part.restoring + part.packing + part.saving,
+            nbytes=part.state,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Counters:
     """The counters of one micro-batch.
 
@@ -79,6 +106,8 @@ class Counters:
     `indexes` are the key maps of each input, and `tunings` the decisions about them that are new, or that more is known
     of. `indexing` are the seconds in which rows were searched and in which those that are past, and their indexes, were
     let go of; `tuning` those of the decisions. `caches` are those of parts of a join.
+
+    `cells` are those that were called, where there are several; each by itself has none.
 
     `costs` are what users say that a row costs at each filter. They are times, and accounts are as well, unless they
     are not `in_seconds`: then both are in a unit of the user's.
@@ -108,3 +137,4 @@ class Counters:
     caches: Sequence[CacheCount] = ()
     costs: Mapping[str, float] = field(default_factory=dict)
     in_seconds: bool = True
+    cells: Sequence[CellCount] = ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.classes.value_names import OTHERS
 from eddy.observe.caching import CacheCount, judge_cache
-from eddy.observe.counters import VARIOUS, ClassRoute, Counters, StreamCount
+from eddy.observe.counters import VARIOUS, CellCount, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
 from eddy.observe.notebook import heading, table
@@ -99,6 +99,21 @@ class Report:
         """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
         return make_frame(rows, ["batch", "stream", *(f.name for f in fields(StreamCount))])
+
+    def cells(self) -> pd.DataFrame:
+        """One row for each cell that has had rows, the one that took most seconds first; none without Spark.
+
+        `rows` came to it, `copies` among them, and took `seconds` of work. It stores `stored` rows, and its state has
+        `nbytes`. The last three columns say how many times the mean of all cells its rows, stored rows and seconds are.
+        """
+        names = [f.name for f in fields(CellCount)]
+        frame = make_frame([asdict(count) for c in self.counters for count in c.cells], names)
+        last = dict.fromkeys(("stored", "nbytes"), "last")
+        sums = {name: last.get(name, "sum") for name in names if name != "cell"}
+        frame = frame.groupby("cell").agg(sums).reset_index()[names]
+        for name in ("rows", "stored", "seconds"):
+            frame[f"{name}_over_mean"] = frame[name] / frame[name].mean()
+        return frame.sort_values("seconds", ascending=False, kind="stable", ignore_index=True)
 
     def operators(self, *, by_batch: bool = False) -> pd.DataFrame:
         """One row for each operator and access pattern.

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from eddy.observe.caching import sum_caches, sum_notes
-from eddy.observe.counters import ClassRoute, Counters, FaultCount, StreamCount
+from eddy.observe.counters import CellCount, ClassRoute, Counters, FaultCount, StreamCount
 from eddy.observe.indexing import Tuning, sum_indexes
 from eddy.observe.insight import Decision, DecisionKey, Insight, Use
 from eddy.observe.regret import sum_over_cells, sum_over_time
@@ -60,6 +60,7 @@ class CellSum:
             tunings=_list_tunings(parts, several=len(self._latest) > 1),
             costs={name: cost for part in came for name, cost in part.costs.items()},
             in_seconds=all(part.in_seconds for part in came),
+            cells=[CellCount.of(cell, part) for cell, part in sorted(parts.items())],
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 

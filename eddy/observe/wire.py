@@ -16,7 +16,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
-    | {"costs", "in_seconds"}
+    | {"costs", "in_seconds", "cells"}
 )
 """The parts of counters that are no plain values themselves."""
 

@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from eddy.errors import CheckpointError, shorten
+from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.query import Filter
+from eddy.query.screen import Screen
+
+FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
+"""How the names of some parts begin or go on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """The filters in which a query differs from the one that wrote its state.
+
+    One that says something else under the same name is another filter.
+    """
+
+    added: Sequence[str] = ()
+    removed: Sequence[str] = ()
+    changed: Sequence[str] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.forgotten)
+
+    @property
+    def forgotten(self) -> frozenset[str]:
+        """The filters of which nothing that is kept is true any more."""
+        return frozenset((*self.added, *self.removed, *self.changed))
+
+    def tell(self) -> str:
+        """Say for people what is done about it."""
+        told = []
+        if new := (*self.added, *self.changed):
+            told.append(f"stored rows are asked about {quote(new)} as well")
+        if gone := (*self.removed, *self.changed):
+            told.append(f"rows that {quote(gone)} had dropped stay dropped")
+        kinds = (("added", self.added), ("removed", self.removed), ("changed", self.changed))
+        what = "; ".join(f"{kind}: {quote(names)}" for kind, names in kinds if names)
+        return f"filters {what}; {'; '.join(told)}; the policy learns anew, and what others cost and let pass is kept"
 
 
 def of(binding: Binding) -> dict[str, str]:
@@ -25,32 +61,92 @@ def of(binding: Binding) -> dict[str, str]:
         place = f'stream "{stream.name}"'
         if stream.time is not None:
             parts[f"{place}: time"] = stream.time
-        parts[f"{place}: window"] = str(stream.window)
+        parts[f"{place}{WINDOW}"] = str(stream.window)
         parts[f"{place}: delay"] = str(stream.delay)
-        parts |= {f'{place}: column "{f.name}"': str(f.type) for f in binding.find_stored(stream.name)}
+        parts |= {name_column(stream.name, f.name): str(f.type) for f in binding.find_stored(stream.name)}
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
-    parts |= {f'filter "{f.name}"': _describe_filter(f) for f in query.filters}
+    parts |= {name_filter(f.name): _describe_filter(f) for f in query.filters}
     return parts
 
 
-def check(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
-    """Refuse state that another query has written.
+def name_filter(name: str) -> str:
+    """Name the part that is a filter."""
+    return f'{FILTER}{name}"'
 
-    The error says where they differ. Columns may be left unused.
+
+def name_column(stream: str, column: str) -> str:
+    """Name the part that is a stored column."""
+    return f'stream "{stream}"{COLUMN}{column}"'
+
+
+def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence[Screen] = ()) -> Change:
+    """Refuse state that another query has written, and give the filters that are others.
+
+    The error says where they differ. Columns may be left unused. Columns that a new one of the `screens` reads must be
+    stored as well.
     """
-    differences = [
-        f"{shorten(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
-        f"the query has {_quote_part(wanted.get(part))}"
-        for part in dict.fromkeys((*wanted, *saved))
-        if saved.get(part) != wanted.get(part) and not (part not in wanted and ": column " in part)
-    ]
+    change = _compare_filters(saved, wanted)
+    new = {*change.added, *change.changed}
+    read = {name: kind for screen in screens if screen.name in new for name, kind in _list_columns(screen)}
+    _refuse(
+        _find_differences(
+            *({p: t for p, t in parts.items() if not p.startswith(FILTER)} for parts in (saved, {**wanted, **read}))
+        )
+    )
+    return change
+
+
+def check_same(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+    """Refuse what another query has written, also if only filters are others."""
+    _refuse(_find_differences(saved, wanted))
+
+
+def _refuse(differences: Sequence[str]) -> None:
     if differences:
         raise CheckpointError(
             "checkpoint: it belongs to another query; " + "; ".join(differences) + "; "
             "go back to the query that wrote it, or begin a new checkpoint"
         )
+
+
+def _find_differences(saved: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    return [
+        _tell_missing(part, wanted)
+        if COLUMN in part and part not in saved
+        else f"{shorten(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
+        f"the query has {_quote_part(wanted.get(part))}"
+        for part in dict.fromkeys((*wanted, *saved))
+        if saved.get(part) != wanted.get(part) and not (part not in wanted and COLUMN in part)
+    ]
+
+
+def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> Change:
+    before, now = (
+        {part.removeprefix(FILTER)[:-1]: text for part, text in parts.items() if part.startswith(FILTER)}
+        for parts in (saved, wanted)
+    )
+    return Change(
+        added=[name for name in now if name not in before],
+        removed=[name for name in before if name not in now],
+        changed=[name for name, text in now.items() if before.get(name, text) != text],
+    )
+
+
+def _list_columns(screen: Screen) -> Iterator[tuple[str, str]]:
+    """List the columns that a filter of Spark's reads, as parts."""
+    return ((name_column(screen.stream, field.name), str(field.type)) for field in screen.reads)
+
+
+def _tell_missing(part: str, wanted: Mapping[str, str]) -> str:
+    """Say of a column since when it would be there."""
+    window = wanted.get(f"{part.partition(COLUMN)[0]}{WINDOW}", "the window")
+    return (
+        f"{shorten(part)}: rows are stored without it, since the query that wrote them does not read it; those "
+        f"that come from this start on would have it, and all rows once their window is over, {window} and the delay: "
+        "begin a new checkpoint, and let the old query run so long beside it"
+    )
 
 
 def _describe_filter(asked: Filter) -> str:

@@ -55,7 +55,8 @@ def run(
     label = int(key[0])
     try:
         if label == checkpoint_guard.LABEL:
-            checkpoint_guard.check(shipped, state)
+            if told := checkpoint_guard.check(shipped, state):
+                yield pd.DataFrame({"payload": [None], "report": [report_text({"note": told})]})
         else:
             yield from _Call(shipped, cell_of(label), state).run(frames)
     except EddyError as error:

@@ -2,14 +2,15 @@
 
 A cell can tell that its own state is of another query. It cannot tell that there is state under labels that nothing is
 sent to any more, because the layout is another one. So the first micro-batch of a run has a parcel for one group that
-is no cell, whose state says what the checkpoint was begun with. If that differs the micro-batch fails, and nothing of
-it is kept.
+is no cell, whose state says what the checkpoint was last written by. If that does not fit, the micro-batch fails, and
+nothing of it is kept. Filters may be others: that is noted, and told.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -61,20 +62,37 @@ def _has_passed(token: str) -> bool:
     return batch != first
 
 
-def check(shipped: Shipped, state: GroupState) -> None:
-    """Note what the checkpoint is for, or refuse another query."""
-    if not state.exists:
-        noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout)}, {})
-        state.update((noted.format, noted.meta, noted.blob))
-        return
-    try:
-        _hold_against(shipped, Snapshot(*state.get))
-    except CheckpointError as error:
-        raise CheckpointError(f"what the checkpoint was begun with: {error}") from error
+def check(shipped: Shipped, state: GroupState) -> str:
+    """Note what the checkpoint is for, or refuse another query; gives what people should know of the restart, or ""."""
+    told = ""
+    if state.exists:
+        try:
+            read = _Noted()
+            read.restore(Snapshot(*state.get))
+            told = read.hold_against(shipped)
+        except CheckpointError as error:
+            raise CheckpointError(f"what the checkpoint was last written by: {error}") from error
+        if read.query == shipped.parts:
+            return told
+    noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout)}, {})
+    state.update((noted.format, noted.meta, noted.blob))
+    return told
 
 
-@guard_restore
-def _hold_against(shipped: Shipped, snapshot: Snapshot) -> None:
-    saved, _ = unpack(snapshot)
-    fingerprint.check(saved["query"], shipped.parts)
-    check_layout(saved["layout"], shipped.layout)
+class _Noted:
+    """What the checkpoint was last written by."""
+
+    query: Mapping[str, str]
+    layout: Mapping[str, Any]
+
+    @guard_restore
+    def restore(self, snapshot: Snapshot) -> None:
+        """Read it."""
+        saved, _ = unpack(snapshot)
+        self.query, self.layout = dict(saved["query"]), dict(saved["layout"])
+
+    def hold_against(self, shipped: Shipped) -> str:
+        """Refuse another query; say what is different of filters."""
+        change = fingerprint.check(self.query, shipped.parts, shipped.screens)
+        check_layout(self.layout, shipped.layout)
+        return change.tell() if change else ""

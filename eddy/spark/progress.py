@@ -34,6 +34,9 @@ OBSERVED = "eddy"
 """The name of the observed metric; the report of each cell is in its list `reports`. That of a step of `eddy.where`
 goes on with a number and the step's name."""
 
+NOTE = '{"note"'
+"""How a report begins that is of no cell."""
+
 ACTION_SECONDS = 3
 """Seconds that the metrics of an action may take to arrive: Spark hands them on behind it, within milliseconds."""
 
@@ -58,6 +61,7 @@ class Progress:
         self._reports: dict[int, list[str]] = {}
         self._characters = 0
         self._warned = False
+        self._notes: list[str] = []
         self._lock = threading.Lock()
         self._told = CellSum()
         self._decisions = NewDecisions()
@@ -71,6 +75,7 @@ class Progress:
             if batch in self._reports or not reports:
                 return False
             self._reports[batch] = list(reports)
+            self._notes += read_notes(reports)
             self._characters += sum(map(len, reports))
             # The oldest go first, and one always stays.
             while self._characters > MOST_CHARACTERS and len(self._reports) > 1:
@@ -98,9 +103,12 @@ class Progress:
         )
 
     def look_behind(self, progress: StreamingQueryProgress) -> None:
-        """Warn, once, if results are lost after the eddy."""
+        """Warn, once, of what a restart has changed, and if results are lost after the eddy."""
         with self._lock:
             known, self._warned = self._warned, self._warned or has_dropped(progress)
+            notes, self._notes = self._notes, []
+        for note in notes:
+            warn(f'query "{progress.name or progress.id}" goes on from its checkpoint with other {note}')
         if self._warned and not known:
             warn_of_drops(progress)
 
@@ -261,11 +269,17 @@ def warn_of_drops(progress: StreamingQueryProgress) -> None:
     )
 
 
+def read_notes(reports: Sequence[str]) -> list[str]:
+    """Read what the guard of a checkpoint has told, which is no cell."""
+    return [str(json.loads(report)["note"]) for report in reports if report.startswith(NOTE)]
+
+
 def read_cells(reports: Sequence[str]) -> dict[int, Counters]:
     """Read what cells have told of one micro-batch; tasks of one engine are merged."""
+    own = [report for report in reports if not report.startswith(NOTE)]
     try:
         parts = sorted(
-            ((part.pop("cell"), wire.from_plain(part)) for part in map(json.loads, reports)),
+            ((part.pop("cell"), wire.from_plain(part)) for part in map(json.loads, own)),
             key=lambda told: (told[0], told[1].batch),
         )
     except Exception as error:  # it has come by way of Spark, from workers that may run anything

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from eddy.query import Filter, Query
+from eddy.query import Filter, Query, Rows, fingerprint
+from eddy.query.screen import Screen
 from eddy.sql import Column, Expression
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
     # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
     if not ansi:
         return []
-    streams = {stream.name for stream in query.streams}
+    # A window of rows has the newest ones, whatever filters say of them: Spark would take rows out of it.
+    streams = {stream.name for stream in query.streams if not isinstance(stream.window, Rows)}
     return [
         f
         for f in query.filters
@@ -85,7 +87,16 @@ def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
 
     They are a part of the query that its saved state depends on.
     """
-    return {f'filter "{f.name}"': f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    return {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+
+
+def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:
+    """Give the same filters for rows that are stored, in case that one of them is added on a restart."""
+    return [
+        Screen(name=f.name, stream=f.on[0], where=f.predicate, schema=schemas[f.on[0]])
+        for f in filters
+        if isinstance(f.predicate, Expression)
+    ]
 
 
 def _fails(asked: Filter, schema: pa.Schema) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
+from eddy.query.screen import Screen
 from eddy.spark.parcels import rows_of
 from eddy.wiring import IndexChoice, PolicyChoice, engine
 
@@ -34,8 +35,8 @@ class Shipped:
     """Everything that a worker needs.
 
     Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
-    on. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if some stream has no delay, so that there is
-    none. `flush` is how many rows make Spark send on what it holds.
+    on, `screens` which filters Spark evaluates before. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if
+    some stream has no delay, so that there is none. `flush` is how many rows make Spark send on what it holds.
     """
 
     token: str
@@ -48,6 +49,7 @@ class Shipped:
     layout: Mapping[str, Any]
     ticks_per_ms: int
     flush: int
+    screens: Sequence[Screen] = ()
     index: IndexChoice = None
     cache_memory: int | None = None
 
@@ -64,6 +66,7 @@ class Shipped:
             cell=cell,
             cells=self.layout["cells"],
             parts=self.parts,
+            screens=self.screens,
             index=self.index,
             cache_memory=self.cache_memory,
             thinking=time.thread_time,

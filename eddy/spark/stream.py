@@ -35,7 +35,7 @@ from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import describe_pushed, divide, push, pushable
+from eddy.spark.pushdown import describe_pushed, divide, make_screens, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.versions import HAS_ARROW_UDF
@@ -228,6 +228,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
+        screens=make_screens(plan.pushed, plan.frames.schemas),
         index=options.index,
         cache_memory=options.cache_memory,
     )

@@ -11,11 +11,13 @@ from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.run.checking import Checked, divide_filters, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
+from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.binding import bind
 from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
+from eddy.query.fingerprint import COLUMN, Change
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed
@@ -59,21 +61,25 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
     if place is None:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
-    _check_same(checked, found)
+    if change := _check_same(checked, found):
+        yield from ("", f"a restart of this job: {change.tell()}")
     yield from ("", f'learned in "{display_path(place)}"', *describe_learned(found.cells))
+    yield from propose(found)
 
 
-def _check_same(checked: Checked, found: Checkpoint) -> None:
-    """Hold the checkpoint against the job, as a start would.
+def _check_same(checked: Checked, found: Checkpoint) -> Change:
+    """Hold the checkpoint against the job, as a start would; gives the filters that are others.
 
     Columns are left out: only Spark knows their types.
     """
     if checked.binding is None or checked.layout is None:
-        return
+        return Change()
     pushed, left = divide_filters(checked, checked.binding)
     wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
-    fingerprint.check(*({p: t for p, t in parts.items() if ": column " not in p} for parts in (found.query, wanted)))
+    saved, needed = ({p: t for p, t in parts.items() if COLUMN not in p} for parts in (found.query, wanted))
+    change = fingerprint.check(saved, needed)
     check_layout(found.layout, checked.layout.describe())
+    return change
 
 
 def text(checked: Checked) -> str:

@@ -110,7 +110,7 @@ def _check_query(checked: Checked, parts: Mapping[str, str]) -> None:
     saved, needed = (
         {name: text for name, text in given.items() if ": column " not in name} for given in (parts, wanted)
     )
-    fingerprint.check(saved, needed)
+    fingerprint.check_same(saved, needed)
 
 
 def describe(meta: Mapping[str, Any], wanted: str) -> Iterator[str]:

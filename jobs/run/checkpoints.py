@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
@@ -23,6 +23,9 @@ from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
 from eddy.tuples.packed import Packed
 from eddy.tuples.pandas_frames import make_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BESIDES = ("sampling", "duels", "control", "learning")
 """What an account has spent besides the rows' own way."""
@@ -48,13 +51,14 @@ class StemSize(NamedTuple):
 class CellState:
     """The state of one cell.
 
-    It has plain values, the size of each STeM, and the bytes of it all.
+    It has plain values, the size of each STeM, and the bytes of it all. `tables` are the rows, still to be read.
     """
 
     number: int
     meta: Mapping[str, Any]
     stems: Mapping[str, StemSize]
     nbytes: int
+    tables: Mapping[str, Sequence[Packed]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +76,13 @@ def read(place: str) -> Checkpoint:
     if folder is not None and not has_state(folder):
         raise QueryError(f'checkpoint "{place}": expected a folder with the state of a query in it; there is none')
     with own_session(os.cpu_count() or 1) as spark:
-        found = spark.read.format("statestore").load(place)
-        rows = found.selectExpr("key.*", "value.*").toArrow().to_pylist()
+        return read_in(spark, place)
+
+
+def read_in(spark: SparkSession, place: str) -> Checkpoint:
+    """Read a checkpoint by a session that there is."""
+    found = spark.read.format("statestore").load(place)
+    rows = found.selectExpr("key.*", "value.*").toArrow().to_pylist()
     return _checkpoint(place, dict(map(_state, rows)))
 
 
@@ -109,7 +118,8 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
         name: StemSize(_count_rows(numbers, tables[STORE + name]), sum(len(part.data) for part in tables[STORE + name]))
         for name, numbers in meta["numbers"].items()
     }
-    return CellState(number=number, meta=meta, stems=stems, nbytes=len(snapshot.meta) + len(snapshot.blob))
+    size = len(snapshot.meta) + len(snapshot.blob)
+    return CellState(number=number, meta=meta, stems=stems, nbytes=size, tables=tables)
 
 
 def _count_rows(numbers: Mapping[str, int], parts: Sequence[Packed]) -> int:

@@ -17,7 +17,7 @@ from eddy.jobs.config.config import Job, write_stated
 from eddy.jobs.config.places import join_key
 from eddy.observe import wire
 from eddy.spark.monitoring.news import BEGINNING, NewDecisions
-from eddy.spark.progress import OBSERVED
+from eddy.spark.progress import NOTE, OBSERVED
 
 MOST_DECISIONS = 3
 """Decisions of a micro-batch that are told, each on a line: with many cells there may be many at once."""
@@ -228,7 +228,8 @@ def list_decisions(new: NewDecisions, reports: Iterable[Mapping[str, Any]]) -> I
 def read_reports(progress: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Read what each cell has told of a micro-batch."""
     observed = (progress.get("observedMetrics") or {}).get(OBSERVED)
-    return [] if observed is None else [json.loads(report) for report in observed["reports"] or []]
+    told = [] if observed is None else observed["reports"] or []
+    return [json.loads(report) for report in told if not report.startswith(NOTE)]
 
 
 def sums_of(progress: Mapping[str, Any]) -> Sums:

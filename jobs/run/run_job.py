@@ -32,6 +32,7 @@ from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import write_answer
+from eddy.jobs.run.skew import tell_skew
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.jobs.sources.registry import SOURCES
@@ -102,7 +103,8 @@ def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> Non
     finally:
         for query in queries:
             query.stop()
-    for line in tell_savings(job.query, report(queries[0])):
+    told = report(queries[0])
+    for line in (*tell_savings(job.query, told), *tell_skew(told)):
         teller.say(line)
     teller.end(tell_end(job, queries[0], stopped=stop.asked))
 

@@ -247,7 +247,7 @@ def test_what_a_checkpoint_was_begun_with_is_refused_when_it_is_damaged() -> Non
     given, held = shipped(query()), state()
     checkpoint_guard.check(given, held)
     damaged = state((held.get[0], held.get[1], b"x"))
-    with pytest.raises(eddy.CheckpointError, match=r"^what the checkpoint was begun with: checkpoint: the state"):
+    with pytest.raises(eddy.CheckpointError, match=r"^what the checkpoint was last written by: checkpoint: the state"):
         checkpoint_guard.check(given, damaged)
 
 

@@ -46,14 +46,8 @@ def test_a_restart_loses_nothing_and_gives_nothing_twice(spark: SparkSession, tm
 
 OTHERS: Mapping[str, tuple[Callable[[], eddy.Query], Mapping[str, Any], str]] = {
     "join": (lambda: query(joins=["a.k = b.k", "a.v <> b.v"]), {}, 'join "a.v <> b.v": the checkpoint has nothing'),
-    "after": (
-        lambda: query(filters=[BIG.pin(["odd"]), *query().filters[1:]]),
-        {},
-        'filter "big": the checkpoint has "on a, evaluated by Spark: a.v > 20"',
-    ),
     "cells": (query, {"cells": 2}, "cells: the checkpoint has 3, this start has 2"),
     "more cells": (query, {"cells": 300}, "cells: the checkpoint has 3, this start has 300"),
-    "pushdown": (query, {"pushdown": False}, 'filter "big": the checkpoint has "on a, evaluated by Spark: a.v > 20"'),
 }
 
 
