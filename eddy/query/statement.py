@@ -172,6 +172,9 @@ class _Building:
         conditions += [self.names.qualify(node) for node in split_conditions(self.asked.tree.where)]
         # The same condition twice says no more than once.
         distinct = dict.fromkeys(conditions)
+        for name in self.asked.named:
+            if name not in (known := [_name_node(node) for node in distinct]):
+                raise unknown_name("filter", name, known, where=f'{WHERE}: hint "named"')
         joins = [node for node in distinct if self._is_join(node)]
         existence = {
             key: [self._write_existence(one) for one in sources if one.kind is kind] for kind, key in _EXISTENCE.items()

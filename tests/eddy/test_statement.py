@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
+from eddy import wiring
 from eddy.errors import QueryError
 from tests import joins, reference
 from tests.eddy.test_joins import answered
@@ -138,6 +140,39 @@ def test_what_is_said_twice_must_be_the_same() -> None:
             _ = eddy.Statement(text, streams=[other]).query
 
 
+def test_a_checkpoint_goes_on_in_other_words() -> None:
+    data = {"o": [ORDERS.slice(n, 1) for n in range(3)], "c": [CLICKS.slice(n, 1) for n in range(3)]}
+    lists = eddy.Query(
+        streams=[
+            eddy.Stream("o", time="at", window=eddy.Range(20), delay=5),
+            eddy.Stream("c", time="when", window=eddy.Range(20), delay=5),
+        ],
+        joins=["o.user=c.user and c.when between o.at and o.at+100"],
+        filters=[eddy.Filter("dear", on="o", where="price>=50")],
+        select=["o.id", "c.page"],
+    )
+    text = """
+        SELECT /*+ NAMED(price_0af1, dear) */ id, c.page FROM STREAM o [RANGE 20] JOIN STREAM c [RANGE 20] USING (user)
+        WHERE c.when >= o.at AND c.when <= o.at + 100 AND o.price >= 50
+    """
+    streams = [replace(one, window=eddy.Unbounded()) for one in lists.streams]
+    columns = {"o": ORDERS.schema.names, "c": CLICKS.schema.names}
+    said = eddy.Statement(text, streams=streams).with_columns(columns).query
+    assert [f.name for f in said.filters] == ["dear"]
+    schemas = {"o": ORDERS.schema, "c": CLICKS.schema}
+    whole = eddy.run_local(lists, data).results.num_rows
+    for first, second in [(lists, said), (said, lists)]:
+        found, state = 0, None
+        for number, query in enumerate((first, second, first)):
+            engine = wiring.engine(query, schemas, "fixed", tables={}, clock=perf_counter, seed=0)
+            if state is not None:
+                engine.restore(state)
+            batch = {name: parts[number].combine_chunks().to_batches()[0] for name, parts in data.items()}
+            found += sum(part.num_rows for part in engine.run(batch))
+            state = engine.snapshot()
+        assert found == whole > 0
+
+
 def test_filters_keep_their_names_when_others_come_and_go() -> None:
     some = eddy.Statement("SELECT id FROM STREAM o WHERE price > 100 AND id < 5").query.filters
     more = eddy.Statement("SELECT id FROM STREAM o WHERE at = 1 AND price >  100 AND price > 200").query.filters
@@ -252,11 +287,12 @@ def test_what_is_refused_is_shown_in_its_place(text: str, said: str) -> None:
         ("SELECT /*+ SPEED(9) */ a FROM STREAM x", 'unknown hint "speed"'),
         ("SELECT /*+ CELLS(many) */ a FROM STREAM x", "expected a whole number"),
         ("SELECT /*+ CELLS(1, 2) */ a FROM STREAM x", "expected 1 word, got 2"),
+        ("SELECT /*+ NAMED(a_0000, big) */ a FROM STREAM x WHERE a > 1", 'hint "named": unknown filter "a_0000"'),
     ],
 )
 def test_hints_that_are_none(text: str, said: str) -> None:
     with pytest.raises(QueryError, match=said):
-        eddy.Statement(text)
+        _ = eddy.Statement(text).query
 
 
 def test_hostile_texts_are_refused() -> None:
