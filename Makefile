@@ -19,7 +19,7 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
 
 .DEFAULT_GOAL := help
-.PHONY: help check test versions oldest demo dist kafka bench notebooks peers soak lint format cover venv java clean
+.PHONY: help check test versions oldest lowest demo dist kafka bench notebooks peers soak lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
@@ -62,24 +62,32 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 
 # The oldest Spark that joins run on, the oldest on which everything does, and what lies between that and ours.
 SPARKS  := 4.0 4.1 4.2
+# The oldest versions of everything at once, as setup.cfg has them: `==2` is 2.0.0.
+LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/ { split($$2, low, /[=,]/); print $$1 "==" low[2] }' setup.cfg)
+PLAIN   := tests -m 'not spark and not process and not apart and not long' --ignore=tests/test_house.py --ignore=tests/benchmarks
 # How columns arrive, rows go, and states are kept: what a version of Spark may change.
 OLDEST  := tests/eddy/spark/test_versions.py tests/eddy/spark/test_parcels.py tests/eddy/spark/test_types.py \
-           tests/eddy/spark/test_restart.py
+           tests/eddy/spark/test_restart.py tests/jobs/test_same_job.py
 OF_SPARK = tests/eddy/spark tests/eddy/sql/test_spark.py tests/jobs -m 'spark and not long'
 # $(call on,version,what to run)
 on = PYSPARK_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV)/spark/$(1)/bin/python \
      $(VENV)/spark/$(1)/bin/python -m pytest --timeout=300 $(2) $(ARGS)
 
-oldest: java $(VENV)/spark/4.0/.done ## Run some tests of Spark on the oldest one
-	@$(call step,tests on Spark 4.0,$(call on,4.0,$(OLDEST)))
+oldest: java $(VENV)/spark/lowest/.done ## Run some tests of Spark on the oldest one, with the oldest of all else
+	@$(call step,tests on $(LOWEST),$(call on,lowest,$(OLDEST)))
+
+lowest: oldest ## Run these, and every test that starts neither Spark nor a process, on the oldest of everything
+	@$(call step,tests on $(LOWEST),$(call on,lowest,$(PLAIN)))
 
 versions: java $(SPARKS:%=$(VENV)/spark/%/.done) ## Run the tests of Spark on the older ones
 	@$(foreach spark,$(SPARKS),$(call step,tests on Spark $(spark),$(call on,$(spark),$(OF_SPARK))) &&) true
 
+$(VENV)/spark/lowest/.done: WHAT = $(LOWEST)
+$(VENV)/spark/%/.done: WHAT = pyspark==$*.*
 $(VENV)/spark/%/.done: setup.cfg pyproject.toml | $(VENV)/.made
-	@echo "installing Spark $* into $(@D) (once; a minute or two)"
+	@echo "installing $(WHAT) into $(@D) (once; a minute or two)"
 	@rm -rf $(@D) && $(PY) -m venv $(@D)
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install --editable '.[test,fast]' 'pyspark[connect]==$*.*' \
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install --editable '.[test,fast,plots]' $(WHAT) \
 	    >$(VENV)/spark-$*.log 2>&1 </dev/null || { tail -n 40 $(VENV)/spark-$*.log >&2; \
 	    echo 'installing failed; the end of $(VENV)/spark-$*.log is above' >&2; exit 1; }
 	@touch $@

@@ -16,8 +16,9 @@ import pyarrow as pa
 from benchmarks import joins
 from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting
 from eddy import wiring
+from eddy.clocks import make_work_clock
 from eddy.comparison.workload import Workload
-from eddy.jobs.workloads.joins.chain import chain
+from eddy.jobs.experiments.workloads.joins.chain import chain
 from eddy.query import Query
 from eddy.tuples.arrow import one_batch
 from eddy.wiring import PolicyChoice
@@ -121,7 +122,17 @@ def cut(workload: Workload, count: int) -> Sequence[Batch]:
 def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | None) -> Callable[[Batch], pa.Table]:
     """Build an engine with some memory for caches."""
     schemas = {name: part.schema for name, part in first.items()}
-    engine = wiring.engine(query, schemas, policy, tables={}, clock=time.perf_counter, seed=0, cache_memory=memory)
+    engine = wiring.engine(
+        query,
+        schemas,
+        policy,
+        tables={},
+        clock=time.perf_counter,
+        thinking=time.thread_time,
+        working=make_work_clock(),
+        seed=0,
+        cache_memory=memory,
+    )
 
     def run(batch: Batch) -> pa.Table:
         return pa.Table.from_batches(engine.run(batch), schema=engine.schema)

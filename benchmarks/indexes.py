@@ -21,7 +21,7 @@ from benchmarks.measure import WARM, Line, ratios, setting, summary, times_of
 from benchmarks.workloads import BATCH, COMMON, COMPLETE, ROWS, SEED, Batch, Workload, batches
 from eddy import wiring
 from eddy.engine import Engine
-from eddy.jobs.workloads.registry import flights
+from eddy.jobs.experiments.flights.queries import flights
 from eddy.observe.report import Report
 from eddy.wiring import IndexChoice, PolicyChoice
 

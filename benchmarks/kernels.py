@@ -87,12 +87,12 @@ def _list_work(kernels: Kernels, rows: int) -> Mapping[str, Work]:
     look_up()
     ranges: Any = Ranges(places.starts, places.counts, lots)
     tags = (mix([keys]) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
-    chain = Chain(np.zeros(1 << bits - SPARE, np.uint32), np.zeros(rows, np.uint64), 1)
+    chain = Chain(np.zeros(1 << bits - SPARE, np.uint32), np.zeros(rows, np.uint32), 1, rows.bit_length() + 1)
     kernels.link(chain, tags, 0)
     walk = Walk(chain, hashes, True)
 
     def relink(count: int) -> None:
-        kernels.unlink(chain, rows - count)
+        kernels.unlink(chain, tags[rows - count :], rows - count)
         kernels.link(chain, tags[rows - count :], rows - count)
 
     return {

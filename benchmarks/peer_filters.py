@@ -24,10 +24,10 @@ from benchmarks.growth import COUNTED, Case, Growth, growth
 from benchmarks.measure import Line
 from benchmarks.spark_filters import best_per_class, best_static, told_auto
 from eddy import wiring
-from eddy.jobs.workloads.burn import MaskFunction
-from eddy.jobs.workloads.selectivities import skew
-from eddy.jobs.workloads.spread import CLASSIFIER
-from eddy.jobs.workloads.stream_star import stream_star
+from eddy.jobs.experiments.workloads.burn import MaskFunction
+from eddy.jobs.experiments.workloads.selectivities import skew
+from eddy.jobs.experiments.workloads.spread import CLASSIFIER
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 from eddy.tuples.arrays import Floats
 from eddy.wiring import PolicyChoice
 

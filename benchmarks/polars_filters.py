@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from eddy.jobs.workloads.burn import MaskFunction
+from eddy.jobs.experiments.workloads.burn import MaskFunction
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 

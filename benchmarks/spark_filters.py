@@ -23,10 +23,10 @@ from benchmarks.measure import Goal, Line
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
 from eddy.comparison.workload import Workload
-from eddy.jobs.workloads.burn import MaskFunction
-from eddy.jobs.workloads.selectivities import skew
-from eddy.jobs.workloads.spread import CLASSIFIER
-from eddy.jobs.workloads.stream_star import stream_star
+from eddy.jobs.experiments.workloads.burn import MaskFunction
+from eddy.jobs.experiments.workloads.selectivities import skew
+from eddy.jobs.experiments.workloads.spread import CLASSIFIER
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 from eddy.tuples.arrays import Floats
 from eddy.wiring import PolicyChoice
 

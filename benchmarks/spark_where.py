@@ -23,8 +23,8 @@ from pyspark.sql.pandas.functions import pandas_udf
 import eddy
 from benchmarks import feeds, spark_filters
 from benchmarks.measure import SEED, Goal, Line, setting, summary
-from eddy.jobs.workloads.burn import add_work
-from eddy.jobs.workloads.stream_star import stream_star
+from eddy.jobs.experiments.workloads.burn import add_work
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 
 TASKS = 8
 REPEATS = 3

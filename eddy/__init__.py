@@ -1,5 +1,7 @@
 """An adaptive query processor for streams: every class of tuples takes the order that is best for it, now."""
 
+from eddy.version import __version__  # isort: skip  it says what is too old before anything else fails
+
 from eddy.comparison.compare import compare
 from eddy.comparison.result import Comparison, plot_regret
 from eddy.errors import CheckpointError, EddyError, EddyWarning, EngineError, QueryError
@@ -10,7 +12,6 @@ from eddy.query.explain import explain
 from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
 from eddy.spark.progress import report_of
-from eddy.version import __version__
 from eddy.where import rejected, where
 
 __all__ = [

@@ -19,7 +19,7 @@ import pyarrow as pa
 from eddy.classes.classifier import NO_FEATURES, Features, Look, choose
 from eddy.classes.divider import Attribute, Buckets
 from eddy.classes.single_values import MOST_BUCKETS
-from eddy.errors import EngineError, QueryError, check_whole, quote, unknown_name
+from eddy.errors import EngineError, QueryError, check_whole, quote, refuse_to_make, unknown_name
 from eddy.observe.insight import NO_INSIGHT, Branch, CacheNote, Decision, Insight, Regret, RouteCost, Use
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
@@ -217,11 +217,6 @@ class Store(Protocol):
         """
 
 
-def refuse_to_make(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Policy:
-    """Stand in for what builds other policies, where nobody gave it."""
-    raise EngineError(f"policy {choice!r} with {offered!r}: this setting builds no policies; an engine's does")
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Setting:
     """What a policy knows of the query when it is built.
@@ -388,6 +383,11 @@ class Policy(Protocol):
     def is_urgent(self) -> bool:
         """Whether rounds should be small however cheap rows are: a few would soon tell, or calls alone count."""
         return False
+
+    @property
+    def is_trying(self) -> bool | None:
+        """Whether its rows pay for a trial of a cache just now, and say little of others; None where it has none."""
+        return None
 
     def snapshot(self) -> State:
         """What must survive a restart, as plain values and numpy arrays; {} for nothing."""

@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from eddy.requirements import judge_spark
 
 LONGEST_TEXT = 500
 """Characters of what an exception says, or of a text of the user's, in an error: a paragraph that a person reads. What
@@ -36,6 +38,10 @@ class EddyWarning(UserWarning):
 
 class QueryError(EddyError):
     """The query, its data or its functions are wrong."""
+
+
+class SparkOnlyError(QueryError):
+    """The text is SQL of Spark's that ours has not: Spark alone evaluates it."""
 
 
 class RowError(QueryError):
@@ -66,6 +72,10 @@ class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
 
 
+SPARK = "spark"
+"""The extra that has Spark, which may also be too old, or there twice."""
+
+
 def need_package(name: str, extra: str, what: str) -> Path:
     """Find the folder of a package that only some of our users need, and that an extra of ours installs.
 
@@ -77,6 +87,9 @@ def need_package(name: str, extra: str, what: str) -> Path:
     spec = find_spec(name)
     if spec is None:
         raise QueryError(f'{what}: expected the package "{name}", got none; pip install "eddy-spark[{extra}]"')
+    wrong = judge_spark() if extra == SPARK else ""
+    if wrong:
+        raise QueryError(f"{what}: {wrong}")
     return Path(*(spec.submodule_search_locations or ()))
 
 
@@ -215,3 +228,8 @@ def check_choice(choice: object, known: Iterable[str], kind: str, *, where: str)
 
 def _kind(error: BaseException) -> str:
     return shorten(type(error).__name__, LONGEST_NAME)
+
+
+def refuse_to_make(choice: object, offered: object) -> NoReturn:
+    """Stand in for what builds other policies, where nobody gave it."""
+    raise EngineError(f"policy {choice!r} with {offered!r}: this setting builds no policies; an engine's does")

@@ -17,6 +17,7 @@ NAME_DEPTH = 2
 _WORDS = (
     r"passw|passphrase|pwd|secret|token|credential|jaas|signature|connection[._-]?string|user[._-]?info"
     r"|(?:api|access|private|account|keystore|encryption|shared|storage|sas)[._-]?key|[._-]sas[._-]"
+    r"|authorization|auth[._-]?params|(?<![a-z])pass(?![a-z])"
 )
 _SECRET = re.compile(_WORDS, re.IGNORECASE)
 _IN_URL = re.compile(r"(?<=://)[^/@\s:]*:[^/@\s]+(?=@)")

@@ -6,6 +6,8 @@ from configparser import RawConfigParser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from eddy.requirements import check_versions
+
 PACKAGE = "eddy-spark"
 
 UNKNOWN = "0+unknown"
@@ -31,5 +33,7 @@ def checkout_version(root: Path) -> str:
     ours = settings.get("metadata", "name", fallback="") == PACKAGE
     return settings.get("metadata", "version") if ours else UNKNOWN
 
+
+check_versions()
 
 __version__ = find_version(Path(__file__).resolve().parent.parent)

@@ -88,7 +88,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     faults = Faults(values=query.show_values)
-    caches = Caches(check_memory(cache_memory), clock)
+    caches = Caches(check_memory(cache_memory), working or clock)
     made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
     setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FAILED, INTERRUPTED, UNREAD = 2, 130, 141
 
 COMMANDS = {
+    "init": "make a project: a job, its filters, a test of them",
     "run": "run a job with spark-submit",
     "validate": "check a job without starting Spark",
     "explain": "say how a job will run: joins, cells, copies, watermarks",

@@ -20,10 +20,9 @@ from eddy.comparison.experiment import Experiment
 from eddy.comparison.result import Comparison
 from eddy.comparison.runner import RUNNERS, OnSpark, choose_runner
 from eddy.errors import EddyError, QueryError, quote
+from eddy.jobs.comparison import job_comparison
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.experiments import job_comparison
-from eddy.jobs.experiments.experiment import load
-from eddy.jobs.experiments.improvement import summarize_rest
+from eddy.jobs.workloads.registry import import_experiments
 from eddy.redaction import HIDDEN, is_secret
 
 CORES = 2
@@ -116,7 +115,8 @@ def _experiment(asked: argparse.Namespace) -> Experiment:
     for name in ("rows", "repeats", "policy", "profile", "set"):
         if getattr(asked, name) is not None:
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')
-    return load(asked.conf)
+    experiment: Experiment = import_experiments("experiment", f'"{asked.conf}"').load(asked.conf)
+    return experiment
 
 
 def _is_job(path: str) -> bool:
@@ -176,9 +176,10 @@ def _print(comparison: Comparison, *, is_job: bool) -> None:
     print(comparison.table())
     if len({row["workload"] for row in comparison.runs}) > 1:
         print(f"\n{comparison.table(by_workload=True)}")
-    more = None if is_job else summarize_rest(comparison.runs, by=["workload"])
-    if more is not None and not more.empty:
-        print(f"\n{more.to_string(index=False)}")
+    if not is_job:
+        more = import_experiments("improvement", "an experiment").summarize_rest(comparison.runs, by=["workload"])
+        if not more.empty:
+            print(f"\n{more.to_string(index=False)}")
     print(f"\n{comparison.verdict}")
 
 

@@ -20,9 +20,15 @@ MOMENT = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the zip: the same sources make the same bytes, whenever they are packed."""
 
 
+LEFT_OUT = "eddy/jobs/experiments"
+"""What experiments alone need: a clone has it. `setup.cfg` leaves it out of wheels."""
+
+
 def files(root: Path = ROOT) -> Iterator[Path]:
     """Our modules, and nothing that is compiled or lies about."""
     for folder, _, names in sorted(os.walk(root / PACKAGE, followlinks=True)):
+        if Path(folder).is_relative_to(root / LEFT_OUT):
+            continue
         yield from (Path(folder, name) for name in sorted(names) if name.endswith(".py"))
 
 

@@ -146,8 +146,8 @@ def _count_maps(done: _Done) -> Iterator[IndexCount]:
             matches=sum(one.matches for one in known.values()),
             sorted_rows=again,
             # The maps of old parts may serve patterns that those in force do not: nothing was expected of them.
-            predicted=upkeep + sum(_price(one) if math.isinf(say) else say for say, one in looks),
-            observed=upkeep + sum(_price(one) for _, one in looks),
+            predicted=upkeep + sum(_price(one, is_linked=is_linked) if math.isinf(say) else say for say, one in looks),
+            observed=upkeep + sum(_price(one, is_linked=is_linked) for _, one in looks),
             by_pattern=tuple(one.candidates for one in known.values()),
         )
 
@@ -175,8 +175,10 @@ def _describe_standing(done: _Done, key_map: KeyMap | None) -> _Standing:
     )
 
 
-def _price(done: Work) -> float:
+def _price(done: Work, *, is_linked: bool) -> float:
     """Give the price of what was done."""
+    if is_linked:
+        return price.price_walks(done.lookups, done.candidates, done.matches)
     return price.LOOKUP * done.lookups + price.RANGE * done.ranges + price.CANDIDATE * done.candidates
 
 

@@ -8,35 +8,29 @@ themselves, the order of arrival, the windows, verdicts, and all other condition
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term, Walk
+from eddy.kernels.arguments import Screen
 from eddy.kernels.choice import choose_kernels
-from eddy.operators.conditions import Conditions, JoinPair, Pattern, make_pattern
+from eddy.operators.conditions import Conditions, Pattern, make_pattern
 from eddy.operators.index.catalog import Candidates
-from eddy.operators.index.counts import Served
-from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.pairs import (
     NO_PAIRS,
     Matches,
     Pairs,
+    Search,
     Sifted,
-    WindowLength,
+    Verifier,
     join_pairs,
-    judge_codes,
-    mask_equal,
-    mask_inside,
+    read_codes,
     spell_out,
     widen,
 )
 from eddy.operators.stem import Stem
-from eddy.query import Range
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.alike import Alike, Extremes, find_alike, find_extremes
 from eddy.tuples.arrays import Hashes, KeyCodes, Mask, RowIds
-from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.runs import Ranges, scan_all
 from eddy.tuples.splitmix import mix
@@ -54,23 +48,6 @@ MOST_TUPLES = 1 << 15
 """Tuples that are looked up in one call: a search notes a place for each of them in each segment that it reaches."""
 
 
-class Search(NamedTuple):
-    """Tuples, and where their candidates are.
-
-    `codes` are those of its comparisons. `before` has for each tuple the id below which the target's rows had come when
-    it arrived, and `bounds` the times between which they must be; None for all rows.
-    """
-
-    tuples: Tuples
-    pattern: Pattern
-    codes: Sequence[KeyCodes]
-    before: RowIds | None
-    bounds: TimeBounds | None
-    ranges: Ranges
-    served: Sequence[tuple[Served, int]]
-    walk: Walk | None = None
-
-
 class Matching:
     """What tuples find among the stored rows of one input."""
 
@@ -78,11 +55,9 @@ class Matching:
         self.target = target
         self._stems = stems
         self._stem = stems[target]
-        self._window = _window_length(self._stem)
+        self._verifier = Verifier(target, stems)
         self._conditions = conditions
         self._patterns: dict[frozenset[str], Pattern] = {}
-        spans = [_window_length(stem) for stem in stems.values()]
-        self._has_exact_bounds = are_exact(self._stem.ticks, spans)
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which keys tuples of a lineage search."""
@@ -94,7 +69,7 @@ class Matching:
 
     def hash_keys(self, tuples: Tuples) -> Hashes:
         """Hash what tuples search by: alike ones find the same candidates. Those of a scan are all alike."""
-        codes = self._read_codes(self._find_pattern(tuples.lineage.spans).searched, tuples)
+        codes = read_codes(self.target, self._find_pattern(tuples.lineage.spans).searched, tuples)
         return mix(codes) if codes else np.zeros(len(tuples), np.uint64)
 
     def search(self, tuples: Tuples, bounds: TimeBounds | None = None) -> Search:
@@ -112,7 +87,7 @@ class Matching:
         pattern, origin = self._find_pattern(tuples.lineage.spans), tuples.lineage.origin
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
-        codes, bounds = self._read_codes(pattern.searched, tuples), self._find_bounds(tuples)
+        codes, bounds = read_codes(self.target, pattern.searched, tuples), self._verifier.find_bounds(tuples)
         return Search(tuples, pattern, codes, before, bounds, NO_RANGES, ())
 
     def keep(self, tuples: Tuples, ranges: Ranges, found: RowIds, *, are_own: bool = False) -> None:
@@ -144,14 +119,14 @@ class Matching:
         pattern = self._find_pattern(tuples.lineage.spans)
         # Where a condition is asked of what is found, tuples that an earlier probe has expanded are matched once for
         # all that search alike. To compare numbers once more is as cheap as to spell out what was found.
-        is_dear = pattern.residuals and self._has_exact_bounds and not pattern.faulty
+        is_dear = pattern.residuals and self._verifier.has_exact_bounds and not pattern.faulty
         alike = find_alike(tuples, pattern.settles) if is_dear else None
         matched = None if alike is None else self._match_alike(tuples, alike)
         return matched or self._match(tuples, MOST_CANDIDATES)[0]
 
     def _match_alike(self, tuples: Tuples, alike: Alike) -> Matches | None:
         """Match one of each lot of tuples that search alike; None where their times tell them apart."""
-        bounds = self._find_bounds(tuples)
+        bounds = self._verifier.find_bounds(tuples)
         # As many go at a time as leave room for what their whole lots find.
         most = max(MOST_CANDIDATES * len(alike.begins) // len(tuples), 1)
         (pairs, taken, _), seen = self._match(
@@ -178,7 +153,7 @@ class Matching:
             sifted = self._sift(search, most - evaluated, at_least=not taken)
             if left is not None and not left.hold(sifted.near.at, self._stem.ticks.take(sifted.near.rows)):
                 break
-            pairs = self._verify(search.pattern, search.tuples, sifted.near)
+            pairs = self._verifier.verify(search.pattern, search.tuples, sifted.near)
             if search.walk is None and not search.ranges.ascending:
                 pairs = pairs.by_row()
             self._stem.catalog.note_matches(search.served, pairs.rows)
@@ -193,7 +168,7 @@ class Matching:
         ranges, passed = search.ranges, np.zeros(len(search.tuples), np.bool_)
         if search.walk is not None:
             # One is enough, unless more is asked of it than a kernel asks.
-            self._mark_near(search, passed, newest_only=self._has_exact_bounds)
+            self._mark_near(search, passed, newest_only=self._verifier.has_exact_bounds)
             return passed
         counts = ranges.per_probe()
         # Nearly always the first candidate is right; only where it is not, the others are looked at.
@@ -213,7 +188,7 @@ class Matching:
 
     def _see_all(self, search: Search, *, newest_only: bool = False) -> Iterator[Pairs]:
         """Keep of all candidates those that agree in all numbers at hand, a bounded number in each go."""
-        asked, done = self._make_screen(search), 0
+        asked, done = self._verifier.make_screen(search), 0
         yield NO_PAIRS
         while done < len(search.tuples):
             near, done = self._see(search, asked, done, MOST_CANDIDATES, newest_only=newest_only)
@@ -231,7 +206,7 @@ class Matching:
         self._stem.catalog.note_candidates(
             search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
         )
-        return self._judge(search.pattern, search.tuples, Pairs(found.at, found.rows, None)), found.stop
+        return self._verifier.judge(search.pattern, search.tuples, Pairs(found.at, found.rows, None)), found.stop
 
     def _sift(self, search: Search, most: int, *, at_least: bool) -> Sifted:
         """Find up to so many rows that agree with the first tuples; of one tuple all, if one is to be taken at least.
@@ -240,7 +215,7 @@ class Matching:
 
             per tuple  [2 900 1 ...]    total [2 902 903 ...]    903 in a go  ->  tuples 0 to 2, then those from 3 on
         """
-        asked = self._make_screen(search)
+        asked = self._verifier.make_screen(search)
         parts, done, left = [NO_PAIRS], 0, most
         while done < len(search.tuples) and left >= 0:
             near, done = self._see(search, asked, done, max(left, MOST_CANDIDATES // SMALLEST_GO))
@@ -257,7 +232,7 @@ class Matching:
         # Each has one candidate: a run of one row.
         ranges = Ranges(np.arange(len(rows))[:, None], np.ones((len(rows), 1), np.int64), rows)
         asked = self._ask(tuples.take(at))._replace(ranges=ranges)
-        return self._verify(asked.pattern, asked.tuples, join_pairs(list(self._see_all(asked)))).at
+        return self._verifier.verify(asked.pattern, asked.tuples, join_pairs(list(self._see_all(asked)))).at
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
         found = self._patterns.get(spans)
@@ -303,95 +278,4 @@ class Matching:
         if pattern.mask and any(side.key.faulty for side in sides):
             return []
         ops = [one.ops[self.target] for one in pattern.orders]
-        return list(zip(ops, self._read_codes(pattern.orders, tuples), strict=True))
-
-    def _read_codes(self, pairs: Sequence[JoinPair], tuples: Tuples) -> list[KeyCodes]:
-        others = [one.other(self.target) for one in pairs]
-        return [side.key.codes(tuples.ids[side.input]) for side in others]
-
-    def _find_bounds(self, tuples: Tuples) -> TimeBounds | None:
-        """Say when rows must have happened to be inside their windows, with the rows of each tuple."""
-        windows = self._find_windows(tuples)
-        if windows is None:
-            return None
-        return make_bounds(self._read_ticks(windows, tuples), list(windows.values()), self._window)
-
-    def _find_windows(self, tuples: Tuples) -> Mapping[str, WindowLength] | None:
-        """Find the windows of the streams that tuples span; None if no time is asked for."""
-        if not self._stem.timed:
-            return None
-        windows = {name: _window_length(self._stems[name]) for name in tuples.ids if self._stems[name].timed}
-        return None if all(window is None for window in (*windows.values(), self._window)) else windows
-
-    def _read_ticks(self, windows: Mapping[str, WindowLength], tuples: Tuples) -> list[Ticks]:
-        return [self._stems[name].ticks.take(tuples.ids[name]) for name in windows]
-
-    def _make_screen(self, search: Search) -> Screen:
-        """Say what numbers say of candidates: codes, ids, times and verdicts."""
-        stem, pattern, before = self._stem, search.pattern, search.before
-        equal = pattern.equalities if pattern.equalities and not pattern.faulty else ()
-        ordered = [one for one in pattern.orders if not any(side.key.faulty for side in one.sides.values())]
-        bounds = search.bounds if self._has_exact_bounds else None
-        return Screen(
-            terms=[
-                *self._make_terms(equal, search.tuples, search.codes if equal else ()),
-                *self._make_terms(ordered, search.tuples, self._read_codes(ordered, search.tuples)),
-            ],
-            # Each combination is found once, by its last row.
-            before=before,
-            ranked=Ranked(stem.ranks, stem.rank_shift) if before is not None and stem.has_ranks else None,
-            times=None if bounds is None else stem.ticks,
-            bounds=NO_BOUNDS if bounds is None else bounds,
-            alive=stem.alive if stem.dead else None,
-            stored=len(stem),
-        )
-
-    def _make_terms(self, pairs: Sequence[JoinPair], tuples: Tuples, codes: Sequence[KeyCodes]) -> list[Term]:
-        """Say how codes must compare. A row without a key matches nothing, whatever code stands there."""
-        return [
-            Term(
-                pair.ops[self.target],
-                *pair.sides[self.target].key.stored,
-                wanted,
-                (other := pair.other(self.target)).key.valid(tuples.ids[other.input]),
-            )
-            for pair, wanted in zip(pairs, codes, strict=True)
-        ]
-
-    def _judge(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep what agrees in what no kernel asks: keys that may have faults, and times that are fractions."""
-        for e in pattern.equalities if pattern.faulty else ():
-            own, other = e.sides[self.target], e.other(self.target)
-            judged = judge_codes(own.key, pairs.rows, other.key, tuples.ids[other.input].take(pairs.at))
-            pairs = pairs.keep(judged.passed).with_faults(judged)
-        mask = None if self._has_exact_bounds else self._mask_timely(tuples, pairs.at, pairs.rows)
-        pairs = pairs if mask is None else pairs.keep(mask)
-        # Rows without a key are among the candidates by their faults, and in an index of several keys by the others.
-        return pairs.by_row() if pattern.faulty else pairs
-
-    def _verify(self, pattern: Pattern, tuples: Tuples, pairs: Pairs) -> Pairs:
-        """Keep those that join by values and residuals; where one has no answer, with its fault."""
-        for e in pattern.equalities:
-            if not e.sides[self.target].key.exact:
-                # Hashes may agree by chance.
-                own, other = e.sides[self.target], e.other(self.target)
-                pairs = pairs.keep(
-                    mask_equal(self._stems, own, pairs.rows, other, tuples.ids[other.input].take(pairs.at))
-                )
-        for residual in pattern.residuals:
-            held = {name: ids.take(pairs.at) for name, ids in tuples.ids.items() if name in residual.inputs}
-            judged = residual.holds(self._stems, {**held, self.target: pairs.rows}, len(pairs.at))
-            pairs = pairs.keep(judged.passed).with_faults(judged)
-        return pairs
-
-    def _mask_timely(self, tuples: Tuples, at: RowIds, rows: RowIds) -> Mask | None:
-        """Mask the rows with which all are inside their windows."""
-        windows = self._find_windows(tuples)
-        if windows is None:
-            return None
-        ticks = self._read_ticks(windows, tuples)
-        return mask_inside(ticks, list(windows.values()), at, self._stem.ticks.take(rows), self._window)
-
-
-def _window_length(stem: Stem) -> int | float | None:
-    return stem.window.ticks if isinstance(stem.window, Range) else None
+        return list(zip(ops, read_codes(self.target, pattern.orders, tuples), strict=True))

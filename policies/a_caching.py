@@ -35,6 +35,7 @@ from eddy.contracts import (
 from eddy.errors import check_choice
 from eddy.observe.caching import read_notes, write_notes
 from eddy.policies.caching.candidates import Candidate, keeps_prefix, list_candidates
+from eddy.policies.caching.rest import Rest
 from eddy.policies.caching.sharing import Known, SharedCaches
 from eddy.policies.caching.states import StreamCaches
 from eddy.policies.shared.checks import check_costs, check_share
@@ -68,7 +69,7 @@ class ACaching(Policy):
     >>> from eddy.policies.fixed import Fixed
     >>> setting = Setting(operators=("probe_a", "probe_b"), make=lambda *_: Fixed(setting))
     >>> ACaching(setting, order="fixed").snapshot()
-    {'notes': [], 'caches': {'due': {}, 'beyond': {}, 'rows': {}, 'streams': {}, 'upkeep': []}}
+    {'notes': [], 'caches': {'due': {}, 'beyond': {}, 'rows': {}, 'rest': [0, 1, {}, []], 'streams': {}, 'upkeep': []}}
     """
 
     def __init__(  # noqa: PLR0913  what a config file may say
@@ -106,6 +107,9 @@ class ACaching(Policy):
         self._due: dict[str, float] = {}
         # Parts of each stream's route that are not looked at, since `m` smaller ones are.
         self._beyond: dict[str, int] = {}
+        self._rest = Rest()
+        # What is told of streams with caches, once somebody has asked since the last round that was no rest.
+        self._told: tuple[Sequence[Decision], Sequence[CacheNote]] | None = None
 
     def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Put caches into the routes of most rows."""
@@ -115,6 +119,8 @@ class ACaching(Policy):
             return legs
         origin = task.lineage.origin
         self._rows[origin] = self._rows.get(origin, 0) + task.rows
+        if self._rest.is_on and self._shared.is_idle:
+            return legs
         plain = [leg for leg in legs if not leg.exhaustive and not leg.aside]
         if not plain:
             return legs
@@ -161,13 +167,21 @@ class ACaching(Policy):
     def _count_without(self, origin: str, rows: int) -> int:
         """Count the rows that go without caches now: once enough of them are due."""
         due = self._due[origin] = self._due.get(origin, 0.0) + self._without * rows
-        if due < FEWEST_WITHOUT:
+        if due < FEWEST_WITHOUT or self._rest.is_on:
             return 0
         self._due[origin] = 0.0
         return min(int(due), rows // 2)
 
+    @property
+    def is_listening(self) -> bool:
+        """Whether the order is, or something may come of caches."""
+        return not self._rest.is_on or self._order.is_listening
+
     def observe(self, observation: Observation) -> None:
         """Count what caches take, and tell the order about everything else."""
+        if self._rest.is_on:
+            self._order.observe(observation)
+            return
         if observation.is_profile or observation.hops[0].operator not in self._caches:
             if observation.keys is not None and observation.origin in self._shared.streams:
                 self._shared.find(observation.origin).note_keys(observation.hops[0], observation.keys)
@@ -182,7 +196,18 @@ class ACaching(Policy):
     def learn(self) -> None:
         """Let the order learn, and judge the caches of each stream."""
         self._order.learn()
-        self._shared.learn(self._rows, Known(self._prices, self._statistics or Statistics()))
+        statistics = self._statistics or Statistics()
+        if self._rest.is_on:
+            self._shared.let_pass(self._rows)
+            if self._rest.end_round(self._rows, statistics):
+                self._shared.forget_keys()
+        elif self._rows:
+            self._shared.learn(self._rows, Known(self._prices, statistics))
+            self._told = None
+            if longest := self._shared.count_rest():
+                self._rest.begin(self._rows, self._shared.list_hops(), statistics, longest)
+            else:
+                self._rest.forget()
         self._rows.clear()
 
     @property
@@ -196,6 +221,11 @@ class ACaching(Policy):
         return self._order.is_new
 
     @property
+    def is_trying(self) -> bool | None:
+        """Whether a cache is tried, or keys are counted to say whether it is worth that."""
+        return self._shared.is_trying if self._caches else None
+
+    @property
     def is_urgent(self) -> bool:
         """Whether rounds should be small."""
         return self._order.is_urgent
@@ -204,10 +234,12 @@ class ACaching(Policy):
     def insight(self) -> Insight:
         """What the order tells, and for each stream with caches its route and what is known of them."""
         told = self._order.insight
-        streams = sorted(self._shared.streams.items())
-        own = [self._tell(origin, stream) for origin, stream in streams if stream.candidates]
+        if self._told is None:
+            streams = sorted(self._shared.streams.items())
+            self._told = [self._tell(o, stream) for o, stream in streams if stream.candidates], self._list_notes()
+        own, notes = self._told
         others = [one for one in told.decisions if one.stream not in {decision.stream for decision in own}]
-        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets, caches=self._list_notes())
+        return Insight(uses=told.uses, decisions=[*others, *own], regrets=told.regrets, caches=notes)
 
     def _list_notes(self) -> Sequence[CacheNote]:
         """Tell what is thought of caches; after a restart what was, until rows come and with them statistics."""
@@ -235,6 +267,7 @@ class ACaching(Policy):
                 "due": dict(self._due),
                 "beyond": dict(self._beyond),
                 "rows": dict(self._rows),
+                "rest": self._rest.snapshot(),
                 **self._shared.snapshot(),
             },
         }
@@ -248,6 +281,10 @@ class ACaching(Policy):
         self._due, self._rows = dict(state["caches"]["due"]), dict(state["caches"]["rows"])
         self._beyond = dict(state["caches"]["beyond"])
         self._shared.restore(state["caches"])
+        # An older version did not rest.
+        if "rest" in state["caches"]:
+            self._rest.restore(state["caches"]["rest"])
+        self._told = None
 
 
 def _draw(task: Task, rows: int, count: int) -> Mask:

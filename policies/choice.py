@@ -15,7 +15,9 @@ from eddy.policies.registry import POLICIES
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
 """A policy's name; its name and parameters, {"name": "fixed", "order": ["big"]}; or a class that is being written."""
 
-POLICY_PARTS = "features insight is_calm is_listening is_new is_urgent plan observe learn snapshot restore".split()
+POLICY_PARTS = (
+    "features insight is_calm is_listening is_new is_trying is_urgent plan observe learn snapshot restore"
+).split()
 
 ENTRY_POINTS = "eddy.policies"
 """The entry-point group in which other packages register policies."""

@@ -160,7 +160,7 @@ class XJoin(Policy):
             state="used",
             benefit=0.0,
             cost=0.0,
-            why="the tree has it",
+            why=f"the tree {self._tree} has it",
         )
 
     def _tell(self, origin: str, route: Sequence[Hop]) -> Decision:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,33 @@ def test_the_readme_from_another_folder(tmp_path: Path) -> None:
     assert said(program.read_text())
     assert [text for text in said(program.read_text()) if text not in ran.stdout] == []
     assert "Warning" not in ran.stderr
+
+
+def commands(page: str, program: str) -> list[list[str]]:
+    """The commands of a page that start with a program."""
+    shown = "\n".join(re.findall(r"```sh\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL))
+    return [words for line in shown.splitlines() if (words := shlex.split(line, comments=True))[:1] == [program]]
+
+
+@pytest.mark.process
+def test_the_commands_of_the_readme_from_another_folder(tmp_path: Path) -> None:
+    """All but those that start Spark, which `eddy run` does in other tests."""
+    (job,) = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "job.toml").write_text(job)
+    asked = commands("README.md", "eddy")
+    assert {words[1] for words in asked} == {"init", "run", "validate", "explain"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for words in (words for words in asked if words[1] != "run"):
+        command = [sys.executable, "-m", "eddy.jobs.cli", *words[1:]]
+        ran = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "demo" / "job.toml").is_file()
+
+
+def test_no_command_of_the_readme_is_of_a_clone_but_make() -> None:
+    """A path that only a clone has would not be there from another folder."""
+    shown = "".join(re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL))
+    assert not re.findall(r"\.venv/|jobs/|conf/", shown)
 
 
 @pytest.mark.usefixtures("spark")

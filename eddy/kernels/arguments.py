@@ -130,15 +130,17 @@ class Screened(NamedTuple):
 class Chain(NamedTuple):
     """Stored rows in chains by the hash of some keys, the newest first.
 
-    A row's number is its id and `first`; 0 is nobody's. `heads` has the number of the newest row for each of the first
-    bits of a hash, and `links` for each row its tag and, in the last 32 bits, the number of the next older row of these
-    bits. A tag is the first 32 bits of the hash, but for the last one, which is 1 if the row is in a chain at all.
-    A number below `first` is that of a row that has gone, as have all those behind it.
+    A row's number is its id and `first`. `heads` has the number of the newest row for each of the first bits of a hash.
+    Each of the `links` says in its last `reach` bits how many rows before its own the next older one of these bits
+    stands, 0 for none, and in the others how the tag of its own row goes on behind the bits of the head. A tag is the
+    first 32 bits of the hash, but for the last one, which is 1 if the row is in a chain at all. What lies before the
+    first row has gone, as has all behind it.
     """
 
     heads: Numbers
-    links: Hashes
+    links: Tags
     first: int
+    reach: int
 
     @property
     def shift(self) -> int:
@@ -206,7 +208,8 @@ class Kernels(NamedTuple):
     out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
     case. `propose` does the same with the combinations of a cache, whose parts are the columns of the runs.
 
-    `link` puts rows from an id on into chains, by their tags, and `unlink` takes all rows from an id on out of them.
+    `link` puts rows from an id on into chains, by their tags, and `unlink` takes all rows from an id on out of
+    them again, by the same tags.
     `walk` does what `screen` does, for chains, and gives the rows of a tuple by id. Its candidates are the rows of a
     tag that had come before the tuple and are inside the windows. It may be asked for the newest one of a tuple only.
     `walks` says that it takes as long as there are rows to be found, and not as the longest chain.
@@ -219,5 +222,5 @@ class Kernels(NamedTuple):
     screen: Callable[[Ranges, Screen, int, int], Screened]
     propose: Callable[[Ranges, Sieve, int, int], Proposed]
     link: Callable[[Chain, Tags, int], None]
-    unlink: Callable[[Chain, int], None]
+    unlink: Callable[[Chain, Tags, int], None]
     walk: Callable[[Walk, Screen, int, int, bool], Screened]

@@ -25,39 +25,40 @@ from eddy.kernels.loops import (
 FULL = -2
 """What a loop gives that has no room for what the first tuple finds."""
 
-HEADS, LINKS, TAGS = types.uint32[::1], types.uint64[::1], read_only(types.uint32)
+HEADS, LINKS, TAGS = types.uint32[::1], types.uint32[::1], read_only(types.uint32)
 HASHES = read_only(types.uint64)
 
-TAG_BITS, OLDER, IN_CHAIN = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
+TAG_BITS, TAG, IN_CHAIN = np.uint64(32), np.int64(0xFFFFFFFF), np.int64(1)
 
 
-@compile_for(types.boolean(HEADS, LINKS, types.int64, TAGS, types.int64, types.int64))
-def link(heads: Any, links: Any, first: int, tags: Any, begin: int, shift: int) -> bool:
+@compile_for(types.boolean(HEADS, LINKS, types.int64, types.int64, TAGS, types.int64, types.int64))
+def link(heads: Any, links: Any, first: int, reach: int, tags: Any, begin: int, shift: int) -> bool:
     """Put rows into chains from an id on."""
-    if begin < 0 or begin + len(tags) > len(links):
+    far = (np.int64(1) << reach) - 1
+    if begin < 0 or begin + len(tags) > len(links) or len(links) > far:
         return False
     for place in range(len(tags)):
-        tag = np.uint64(tags[place])
-        head = np.int64(tag >> np.uint64(shift))
-        older = np.uint64(0)
+        tag, row = np.int64(tags[place]), begin + place
+        distance = np.int64(0)
         if tag & IN_CHAIN:
-            older = np.uint64(heads[head])
-            heads[head] = first + begin + place
-        links[begin + place] = tag << TAG_BITS | older
-        later = np.uint64(tags[min(place + AHEAD, len(tags) - 1)])
-        prefetch(heads.ctypes.data, int(later >> np.uint64(shift)) << 2)
+            older = np.int64(heads[tag >> shift]) - first
+            distance = np.int64(row - older if older >= 0 else 0)
+            heads[tag >> shift] = first + row
+        links[row] = (tag << (32 - shift)) & TAG & ~far | distance
+        prefetch(heads.ctypes.data, int(tags[min(place + AHEAD, len(tags) - 1)] >> shift) << 2)
     return True
 
 
-@compile_for(types.boolean(HEADS, LINKS, types.int64, types.int64))
-def unlink(heads: Any, links: Any, begin: int, shift: int) -> bool:
+@compile_for(types.boolean(HEADS, LINKS, types.int64, types.int64, TAGS, types.int64, types.int64))
+def unlink(heads: Any, links: Any, first: int, reach: int, tags: Any, begin: int, shift: int) -> bool:
     """Take rows out of chains from an id on, the newest first: each gives its head to the next older one."""
-    if begin < 0:
+    if begin < 0 or begin + len(tags) != len(links):
         return False
-    for row in range(len(links) - 1, begin - 1, -1):
-        tag = links[row] >> TAG_BITS
+    for place in range(len(tags) - 1, -1, -1):
+        tag, row = np.int64(tags[place]), begin + place
         if tag & IN_CHAIN:
-            heads[np.int64(tag >> np.uint64(shift))] = links[row] & OLDER
+            distance = np.int64(links[row]) & ((np.int64(1) << reach) - 1)
+            heads[tag >> shift] = first + row - distance if distance else 0
     return True
 
 
@@ -66,18 +67,18 @@ def _ask_memory(
     heads: Any, links: Any, hashes: Any, probe: int, behind: int, first: int, places: Any, timely: int
 ) -> None:
     """Ask memory for a head that will be read soon, for the row of one that is read sooner, and for the row behind."""
-    heads_at, links_at, times_at, own_at, own_size = places
+    heads_at, links_at, times_at, own_at, own_size, far = places
     last = len(hashes) - 1
     prefetch(heads_at, int(hashes[min(probe + 2 * AHEAD, last)] >> behind) << 2)
     row = np.int64(heads[np.int64(hashes[min(probe + AHEAD, last)] >> behind)]) - first
-    prefetch(links_at, int(row) << 3)
+    prefetch(links_at, int(row) << 2)
     prefetch(own_at, own_size * row)
     if row < timely:
         prefetch(times_at, int(row) << 3)
     row = np.int64(heads[np.int64(hashes[min(probe + AHEAD // 2, last)] >> behind)]) - first
     if 0 <= row < len(links):
-        row = np.int64(links[row] & OLDER) - first
-        prefetch(links_at, int(row) << 3)
+        row -= np.int64(links[row]) & far
+        prefetch(links_at, int(row) << 2)
         prefetch(own_at, own_size * row)
 
 
@@ -103,6 +104,13 @@ def _find_timely(times: Any, earliest: Any, latest: Any, begun: int) -> int:
 
 
 @njit()
+def _find_head(heads: Any, key: Any, shift: int, first: int) -> Any:
+    """Find what links of rows with a hash have beside distances, and the newest row of its chain."""
+    tag = np.int64(key >> TAG_BITS) | IN_CHAIN
+    return tag << (32 - shift) & TAG, np.int64(heads[tag >> shift]) - first
+
+
+@njit()
 def _turn(rows: Any, low: int, high: int) -> None:
     """Turn rows around: the newest came first."""
     while low < high:
@@ -111,12 +119,12 @@ def _turn(rows: Any, low: int, high: int) -> None:
 
 
 _COUNTED = types.UniTuple(types.int64, 3)
-_NUMBERS = types.UniTuple(types.int64, 8)
+_NUMBERS = types.UniTuple(types.int64, 9)
 _FOUND = types.UniTuple(COLUMN, 2)
 _HEADS = read_only(types.uint32)
 
 
-@compile_for(_COUNTED(_HEADS, HASHES, HASHES, LINES, BY_TUPLE, BY_ROW, _NUMBERS, _FOUND))
+@compile_for(_COUNTED(_HEADS, _HEADS, HASHES, LINES, BY_TUPLE, BY_ROW, _NUMBERS, _FOUND))
 def walk(  # noqa: C901, PLR0915  one pass
     heads: Any, links: Any, hashes: Any, terms: Any, by_tuple: Any, by_row: Any, numbers: Any, found: Any
 ) -> Any:
@@ -125,21 +133,21 @@ def walk(  # noqa: C901, PLR0915  one pass
     It ends before a tuple for which there is no room, or that has too many; `must` is the one that is taken anyway.
     """
     (known, before, earliest, latest), (times, ranks, alive), (at, rows) = by_tuple, by_row, found
-    first, shift, rank_shift, rises, newest_only, begun, must, most = numbers
-    kept, seen, behind = 0, 0, np.uint64(shift) + TAG_BITS
+    first, reach, shift, rank_shift, rises, newest_only, begun, must, most = numbers
+    kept, seen, behind, far = 0, 0, np.uint64(shift) + TAG_BITS, (np.int64(1) << reach) - 1
     # Addresses are taken before the loop: inside of it, each would be found again.
     own_at, own_size = (terms[0, OWN], terms[0, OWN_SIZE]) if len(terms) else (np.int64(0), np.int64(0))
-    places = heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size
+    places = heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size, far
     timely = _find_timely(times, earliest, latest, begun) if rises else min(len(times), len(links))
     for probe in range(begun, len(hashes)):
         _ask_memory(heads, links, hashes, probe, behind, first, places, timely)
-        tag, row = hashes[probe] >> TAG_BITS | IN_CHAIN, np.int64(heads[np.int64(hashes[probe] >> behind)]) - first
+        tag, row = _find_head(heads, hashes[probe], shift, first)
         kept_before, seen_before = kept, seen
         while row >= 0 and (known[probe] if len(known) else 1):
-            older = np.int64(links[row] & OLDER) - first if row < len(links) else row
-            if older >= row:
+            if row >= len(links):
                 return OUTSIDE, OUTSIDE, OUTSIDE
-            if links[row] >> TAG_BITS == tag and (row < before[probe] if len(before) else 1):
+            own = np.int64(links[row])
+            if (own ^ tag) <= far and (row < before[probe] if len(before) else 1):
                 early = times[row] < earliest[probe] if row < timely and len(earliest) else False
                 if (len(ranks) and ranks[row] < before[probe] + rank_shift) or (early and rises):
                     break
@@ -152,7 +160,7 @@ def walk(  # noqa: C901, PLR0915  one pass
                 kept, seen = kept + passes, seen + inside
                 if passes and newest_only:
                     break
-            row = older
+            row = row - (own & far) if own & far else -1
         if seen > most and probe > must:
             return kept_before, probe, seen_before
         _turn(rows, kept_before, kept - 1)

@@ -164,9 +164,9 @@ def link(chain: Chain, tags: Tags, begin: int) -> None:
         raise _outside("link")
 
 
-def unlink(chain: Chain, begin: int) -> None:
-    """Take rows out of chains from an id on."""
-    if not chain_loops.unlink(chain.heads, chain.links, begin, _find_shift(chain)):
+def unlink(chain: Chain, tags: Tags, begin: int) -> None:
+    """Take rows out of chains from an id on, by their tags."""
+    if not chain_loops.unlink(*chain, tags, begin, _find_shift(chain)):
         raise _outside("unlink")
 
 
@@ -180,9 +180,9 @@ def _find_shift(chain: Chain) -> int:
 
 def walk(walk: Walk, asked: Screen, first: int, most: int, newest_only: bool) -> Screened:
     """Follow the chains of tuples from a first one on, and keep what passes."""
-    (heads, links, number), hashes, rises = walk
+    (heads, links, number, reach), hashes, rises = walk
     terms, by_tuple, by_row, rank_shift = _describe_screen("walk", asked, len(links), len(hashes))
-    fixed = (number, _find_shift(walk.chain), rank_shift, int(rises), int(newest_only))
+    fixed = (number, reach, _find_shift(walk.chain), rank_shift, int(rises), int(newest_only))
     begun, seen, room = first, 0, FEWEST_FOUND + (len(hashes) - first) * FOUND_BY_TUPLE
     parts = [(NONE, NONE)]
     # How much tuples find is not known before. Where there is no room for a tuple, it is the first one of the next go.

@@ -13,39 +13,48 @@ from eddy.tuples.arrays import Integers, Mask, RowIds, Tags
 
 TAG_BITS = np.uint64(32)
 
-OLDER = np.uint64(0xFFFFFFFF)
-"""The bits of a link that are the number of the next older row."""
-
 IN_CHAIN = np.uint32(1)
 """The bit of a tag that says that its row is in a chain."""
 
 BROKEN = (
-    "kernels: walk: expected links to older rows, got one to a row that came later or is not there; "
+    "kernels: walk: expected chains that begin with a row that is there, got one that is not; "
     "the rows and their chains do not fit each other, so go on from the last snapshot"
 )
 
 
 def link(chain: Chain, tags: Tags, begin: int) -> None:
     """Put rows into chains from an id on, by their tags."""
-    heads, links, first = chain
-    links[begin : begin + len(tags)] = tags.astype(np.uint64) << TAG_BITS
+    heads, links, first, _ = chain
+    links[begin : begin + len(tags)] = _write_rest(chain, tags)
     rows, heads_of, starts = _group(tags, chain.shift)
     # Rows of one head stand side by side, by id; each has the one before it, and the first of them the head's row.
     #
     #     head of  2 2 5     row  1 4 0     older  h 1 h
     numbers = rows + (begin + first)
     older = np.where(starts, heads.take(heads_of), np.roll(numbers, 1))
-    links[rows + begin] |= older.astype(np.uint64)
+    links[rows + begin] |= np.where(older >= first, numbers - older, 0).astype(np.uint32)
     # Of several numbers for one head the last is the newest.
     heads[heads_of] = numbers
 
 
-def unlink(chain: Chain, begin: int) -> None:
-    """Take rows out of chains from an id on."""
-    links = chain.links[begin:]
-    rows, heads_of, starts = _group((links >> TAG_BITS).astype(np.uint32), chain.shift)
-    oldest = np.flatnonzero(starts)
-    chain.heads[heads_of.take(oldest)] = links.take(rows.take(oldest)) & OLDER
+def unlink(chain: Chain, tags: Tags, begin: int) -> None:
+    """Take rows out of chains from an id on, by their tags."""
+    rows, heads_of, starts = _group(tags, chain.shift)
+    oldest = rows[starts]
+    distances = _read_distances(chain, oldest + begin)
+    numbers = oldest + (begin + chain.first) - distances
+    chain.heads[heads_of[starts]] = np.where(distances > 0, numbers, 0)
+
+
+def _write_rest(chain: Chain, tags: Tags) -> Tags:
+    """Write how tags go on behind the bits of their heads, as links have it."""
+    rest: Tags = tags << np.uint32(32 - chain.shift) & ~np.uint32((1 << chain.reach) - 1)
+    return rest
+
+
+def _read_distances(chain: Chain, rows: RowIds) -> RowIds:
+    """Read how far before some rows the next older ones stand."""
+    return chain.links.take(rows).astype(np.int64) & ((1 << chain.reach) - 1)
 
 
 def _group(tags: Tags, shift: int) -> tuple[RowIds, Integers, Mask]:
@@ -63,12 +72,12 @@ def walk(walk: Walk, asked: Screen, first: int, most: int, newest_only: bool) ->
     known = [term.known for term in asked.terms if term.known is not None]
     at = np.arange(first, len(tags))
     at = at[np.logical_and.reduce(known)[at]] if known else at
-    numbers = walk.chain.heads.take(tags.take(at) >> np.uint32(walk.chain.shift)).astype(np.int64)
+    rows = walk.chain.heads.take(tags.take(at) >> np.uint32(walk.chain.shift)).astype(np.int64) - walk.chain.first
+    tags = _write_rest(walk.chain, tags)
     counts, found = np.zeros(len(tags), np.int64), [(np.empty(0, np.int64), np.empty(0, np.int64))]
     while len(at):
-        there = numbers >= walk.chain.first
-        at, numbers = at[there], numbers[there]
-        rows = numbers - walk.chain.first
+        there = rows >= 0
+        at, rows = at[there], rows[there]
         older, alike = _read_links(walk.chain, rows, tags.take(at))
         inside, past = _compare_age(asked, at, rows, rises=walk.rises)
         seen = alike & inside
@@ -76,18 +85,17 @@ def walk(walk: Walk, asked: Screen, first: int, most: int, newest_only: bool) ->
         passed = seen & _mask_passed(asked, at, rows)
         found.append((at[passed], rows[passed]))
         left = ~((alike & past) | (passed if newest_only else np.False_))
-        at, numbers = at[left], older[left]
+        at, rows = at[left], older[left]
     return _cut(found, counts, first, most)
 
 
-def _read_links(chain: Chain, rows: RowIds, tags: Tags) -> tuple[Integers, Mask]:
-    """Give the number of the next older row of each, and which rows have the tags."""
-    _, links, first = chain
-    link = links.take(rows, mode="clip")
-    older = (link & OLDER).astype(np.int64)
-    if (rows >= len(links)).any() or (older >= rows + first).any():
+def _read_links(chain: Chain, rows: RowIds, tags: Tags) -> tuple[RowIds, Mask]:
+    """Give the next older row of each, below 0 if there is none, and which rows have the tags."""
+    if (rows >= len(chain.links)).any():
         raise EngineError(BROKEN)
-    return older, (link >> TAG_BITS).astype(np.uint32) == tags
+    distances = _read_distances(chain, rows)
+    alike = chain.links.take(rows) >> np.uint32(chain.reach) == tags >> np.uint32(chain.reach)
+    return np.where(distances > 0, rows - distances, -1), alike
 
 
 def _compare_age(asked: Screen, at: RowIds, rows: RowIds, *, rises: bool) -> tuple[Mask, Mask]:

@@ -28,6 +28,9 @@ NEVER_AGAIN = 0.995
 HALVINGS = 40
 """Steps of a search between two numbers: they agree in all digits that count then."""
 
+FEWEST = 200
+"""Keys that say something before the first window is full."""
+
 MOST_WINDOWS = 10
 """Windows that are remembered: W of the thesis."""
 
@@ -48,9 +51,19 @@ class DistinctKeys:
         self._shares: deque[float] = deque(maxlen=MOST_WINDOWS)
 
     @property
+    def is_known(self) -> bool:
+        """Whether enough keys have come to say anything."""
+        return bool(self._shares) or self._counted >= FEWEST
+
+    @property
     def windows(self) -> int:
         """How many windows are remembered."""
         return len(self._shares)
+
+    @property
+    def counted(self) -> int:
+        """The keys of a window; of the first one those that have come."""
+        return self.window if self._shares else self._counted
 
     @property
     def is_full(self) -> bool:
@@ -60,7 +73,9 @@ class DistinctKeys:
     @property
     def share(self) -> float:
         """The share of keys that had not come before in their window; 1 while nothing is known."""
-        return sum(self._shares) / len(self._shares) if self._shares else 1.0
+        if self._shares:
+            return sum(self._shares) / len(self._shares)
+        return self._count_share() if self.is_known else 1.0
 
     def add(self, hashes: Hashes) -> None:
         """Count keys, given by hashes whose first bits are as good as chance; of very many the first ones do."""
@@ -73,11 +88,14 @@ class DistinctKeys:
                 self._end_window()
 
     def _end_window(self) -> None:
-        # Of m bits n keys set m (1 - exp(-n / m)), so those that are set tell of so many keys.
-        clear = max(BITS - int(np.count_nonzero(self._bits)), 1)
-        self._shares.append(min(BITS * math.log(BITS / clear) / self.window, 1.0))
+        self._shares.append(self._count_share())
         self._bits[:] = False
         self._counted = 0
+
+    def _count_share(self) -> float:
+        # Of m bits n keys set m (1 - exp(-n / m)), so those that are set tell of so many keys.
+        clear = max(BITS - int(np.count_nonzero(self._bits)), 1)
+        return min(BITS * math.log(BITS / clear) / self._counted, 1.0)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -111,5 +129,5 @@ def estimate_misses(keys: DistinctKeys, coming: float) -> float:
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if -math.expm1(-middle) / middle > share else (low, middle)
-    drawn = high * max(coming, 1.0) / keys.window
+    drawn = high * max(coming, 1.0) / keys.counted
     return -math.expm1(-drawn) / drawn

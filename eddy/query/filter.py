@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, check_flag, check_whole, quote, unknown_name, write_repr
+from eddy.errors import QueryError, SparkOnlyError, check_flag, check_whole, quote, unknown_name, write_repr
 from eddy.predicates.concurrent_calls import ASYNC_AT_ONCE, is_async
 from eddy.predicates.faults import FAILS, ON_ERROR, Faults
 from eddy.predicates.function import Function
@@ -24,6 +24,7 @@ from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
 from eddy.predicates.value_cache import ValueCache
 from eddy.query.cost import check_cost
+from eddy.query.spark_text import SparkText
 from eddy.query.validation import check_name, duration, fill, texts
 from eddy.sql.values.name_case import find_own
 
@@ -46,8 +47,9 @@ pass."""
 class Filter:
     """A predicate: SQL text as `where`, or a Python function.
 
-    `where` is SQL as Spark reads it. A function reads the `columns` that are named, or those that its parameters are
-    called; its annotations say in which form, `rowwise` asks for plain values: see `predicates.function`.
+    `where` is SQL as Spark reads it; what eddy does not know of it, Spark evaluates, in a filter over one input. A
+    function reads the `columns` that are named, or those that its parameters are called; its annotations say in which
+    form, `rowwise` asks for plain values: see `predicates.function`.
     The function in what Spark's `udf` and `pandas_udf` make is taken out. With `nulls="skip"` it is not asked about
     rows with a null in one of its columns: they do not pass, and are counted. `setup` is called once in every worker,
     before the function sees rows there: see `eddy.predicates.setup`.
@@ -92,7 +94,7 @@ class Filter:
     cache: str | None = field(default=None, kw_only=True)
     after: Sequence[str] | None = field(default=None, kw_only=True)
     cost: float | str | None = field(default=None, kw_only=True)
-    predicate: sql.Expression | Function = field(init=False, repr=False, compare=False)
+    predicate: sql.Expression | Function | SparkText = field(init=False, repr=False, compare=False)
     _cached: int | None = field(init=False, repr=False, compare=False)
     _says: sql.Expression | None = field(init=False, repr=False)
 
@@ -120,6 +122,8 @@ class Filter:
 
     def pin(self, after: Sequence[str] | None) -> Filter:
         """Give the same filter, pinned behind others than before."""
+        if after and isinstance(self.predicate, SparkText):
+            self.predicate.refuse_key("after", f'filter "{self.name}"')
         pinned = copy(self)
         fill(pinned, "after", None if after is None else texts(after, f'filter "{self.name}": after'))
         return pinned
@@ -132,6 +136,8 @@ class Filter:
                     known = [c.name for c in types if c.stream == column.stream]
                     raise unknown_name("column", column.name, known, where=f'filter "{self.name}"')
             return self.predicate.mask
+        if isinstance(self.predicate, SparkText):
+            raise QueryError(self.predicate.reason)
         # Only its own inputs: an unknown column is then named beside the ones that could have been meant.
         return ask_sql(self.predicate.condition({column: t for column, t in types.items() if column.stream in self.on}))
 
@@ -147,7 +153,7 @@ class Filter:
             direct=self.predicate.direct if isinstance(self.predicate, Function) else None,
         )
 
-    def _text(self, where: str) -> sql.Expression:
+    def _text(self, where: str) -> sql.Expression | SparkText:
         given = [key for key in OF_FUNCTIONS if getattr(self, key)]
         if given:
             go = "go" if len(given) > 1 else "goes"
@@ -160,7 +166,20 @@ class Filter:
             raise QueryError(f"{where}: time_limit goes with function; SQL is not interrupted")
         if not isinstance(self.where, str):
             raise QueryError(f"{where}: expected SQL text as where, got {write_repr(self.where)}")
-        return sql.parse(self.where, where=where).qualify(self._resolve)
+        try:
+            return sql.parse(self.where, where=where).qualify(self._resolve)
+        except SparkOnlyError as error:
+            return self._leave_to_spark(error, where)
+
+    def _leave_to_spark(self, error: SparkOnlyError, where: str) -> SparkText:
+        """Take a text that Spark alone evaluates."""
+        if len(self.on) > 1:
+            raise error
+        found = SparkText(text=str(self.where), reason=str(error))
+        for key, given in (("after", self.after), ("on_error", self.on_error != FAILS)):
+            if given:
+                found.refuse_key(key, where)
+        return found
 
     def _function(self, where: str) -> Function:
         made = unwrap(self.function, rowwise=self.rowwise, where=where)

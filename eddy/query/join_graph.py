@@ -47,6 +47,10 @@ def is_kept_whole(operator: str) -> bool:
     return operator.startswith(whole_name([""]))
 
 
+RESERVED = (meets_name(""), cached_name([""]), whole_name([""]))
+"""How names of operators begin that a join may have besides its probes: filters have others."""
+
+
 def probe_target(probe: str) -> str:
     """Give the input that an operator probes.
 

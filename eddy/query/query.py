@@ -16,7 +16,7 @@ from eddy.query.cost import read_tariff
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
-from eddy.query.join_graph import find_reachable, meets_name, probe_name
+from eddy.query.join_graph import RESERVED, find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql import Column, Expression, parse, parse_select
 from eddy.sql.values.name_case import find_own
@@ -162,6 +162,17 @@ class Query:
         for taken in operators.keys() & {f.name for f in self.filters}:
             raise QueryError(
                 f'filter "{taken}": an operator that looks up "{operators[taken]}" has this name; choose another'
+            )
+        self._check_reserved()
+
+    def _check_reserved(self) -> None:
+        """Refuse filters that are called like operators of a join: reports and routes could not tell them apart."""
+        if len(self.inputs) < 2:
+            return
+        for name in (one.name for one in self.filters if one.name.startswith(RESERVED)):
+            begins = " or ".join(f'"{one}"' for one in RESERVED)
+            raise QueryError(
+                f'filter "{name}": operators of joins have names that begin with {begins}; choose another name'
             )
 
     def _check_times(self) -> None:

@@ -10,16 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from eddy.query import Filter, Query, Rows, fingerprint
+from eddy.query.binding import bind
 from eddy.query.screen import Screen
-from eddy.sql import Column, Expression
+from eddy.query.shorthand import find_free
+from eddy.query.spark_text import SparkText
+from eddy.sql import Column, Expression, backtick
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+Computed = Mapping[str, Mapping[str, Filter]]
+"""The columns that Spark computes of each input, with the filters that they stand for."""
 
 
 LONGEST_PUSHED = 10_000
@@ -37,22 +45,23 @@ def find_pushable(query: Query, schemas: Mapping[str, pa.Schema], *, ansi: bool,
 
     These are the mode of Spark's SQL, and the session's time zone.
     """
-    # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
-    if not ansi:
-        return []
     # A window of rows has the newest ones, whatever filters say of them: Spark would take rows out of it.
     streams = {stream.name for stream in query.streams if not isinstance(stream.window, Rows)}
-    return [
-        f
-        for f in query.filters
-        if f.where is not None
-        and len(f.on) == 1
-        and f.on[0] in streams
-        and len(f.where) <= LONGEST_PUSHED
-        and not _fails(f, schemas[f.on[0]])
-        and _same_zone(schemas[f.on[0]], zone)
-        and _distinct(schemas[f.on[0]].names)
-    ]
+
+    def is_pushable(f: Filter) -> bool:
+        if f.where is None or len(f.on) != 1 or f.on[0] not in streams:
+            return False
+        # What Spark alone evaluates means in every session what it means there, and an error in it is the same one.
+        return isinstance(f.predicate, SparkText) or (
+            # Our SQL is that of Spark in ANSI mode: in the other one, what cannot be computed is null and no error.
+            ansi
+            and len(f.where) <= LONGEST_PUSHED
+            and not _fails(f, schemas[f.on[0]])
+            and _same_zone(schemas[f.on[0]], zone)
+            and _distinct(schemas[f.on[0]].names)
+        )
+
+    return [f for f in query.filters if is_pushable(f)]
 
 
 def divide(query: Query, able: Sequence[Filter], spoken_of: Container[str]) -> tuple[list[Filter], Query]:
@@ -71,23 +80,59 @@ def divide(query: Query, able: Sequence[Filter], spoken_of: Container[str]) -> t
     return list(pushed.values()), replace(query, filters=filters)
 
 
+class Divided(NamedTuple):
+    """A query that our SQL knows whole, and what Spark has to compute for it."""
+
+    query: Query
+    schemas: Mapping[str, pa.Schema]
+    computed: Computed
+
+
+def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
+    """Replace filters that Spark alone evaluates by columns that it computes."""
+    computed: dict[str, dict[str, Filter]] = {}
+    filters = []
+    for f in query.filters:
+        if isinstance(f.predicate, SparkText):
+            name = f.on[0]
+            column = find_free(f.predicate.text, [*schemas[name].names, *computed.get(name, ())])
+            computed.setdefault(name, {})[column] = f
+            f = replace(f, where=f"{name}.{backtick(column)}")  # noqa: PLW2901
+        filters.append(f)
+    if not computed:
+        return Divided(query, schemas, {})
+    # Who selects every column does not mean ours.
+    outputs = bind(query, schemas).outputs
+    select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
+    wider = {
+        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in computed.get(name, ()))])
+        for name, schema in schemas.items()
+    }
+    return Divided(replace(query, filters=filters, select=select), wider, computed)
+
+
 def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
     """Apply the filters on one stream.
 
     Its columns may be spelled with its name, as in `a.v`.
     """
+    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+
     for f in filters:
         if f.on == (name,):
-            frame = frame.alias(name).where(str(f.where))
+            frame = ask_spark(partial(frame.alias(name).where, str(f.where)), f'filter "{f.name}"')
     return frame
 
 
 def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
     """Describe the filters that Spark evaluates.
 
-    They are a part of the query that its saved state depends on.
+    They are a part of the query that its saved state depends on. Stored rows cannot be asked about what Spark alone
+    evaluates: it stands there as a column, which rows that came before it have not.
     """
-    return {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    told = {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
+    own = [f for f in filters if isinstance(f.predicate, SparkText)]
+    return {**told, **{fingerprint.name_column(f.on[0], str(f.where)): "evaluated by Spark" for f in own}}
 
 
 def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:

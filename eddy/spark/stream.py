@@ -29,16 +29,17 @@ from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, OF_CELLS, choose_state
 from eddy.spark import cell, checkpoint_guard, session, workers
-from eddy.spark.frames import Frames, make_readable, read
+from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
+from eddy.spark.own_sql import add_columns, add_to_table
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import describe_pushed, divide, make_screens, push, pushable
+from eddy.spark.pushdown import Computed, describe_pushed, divide, divide_columns, make_screens, push, pushable
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
-from eddy.spark.versions import HAS_ARROW_UDF
+from eddy.spark.versions import HAS_ARROW_UDF, check_quotes
 from eddy.spark.worker_cache import freeze_loaded
 from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
 
@@ -69,6 +70,7 @@ class AttachPlan:
     frames: Frames
     query: Query
     pushed: Sequence[Filter]
+    computed: Computed
     binding: Binding
     layout: Layout
 
@@ -90,12 +92,17 @@ class AttachPlan:
         time_type = self.binding.schemas[stream.name].field(str(stream.time)).type
         return MICROSECONDS if pa.types.is_timestamp(time_type) else 1
 
+    def find_frame(self, name: str) -> DataFrame:
+        """Give the frame of a stream behind what Spark evaluates."""
+        return add_columns(push(self.frames.streams[name], name, self.pushed), name, self.computed.get(name, {}))
+
 
 def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
     """Check all that can be checked here, and make the steps."""
     _check_arguments(query, given, options)
     frames = read(query, given)
     session.check(frames.spark)
+    check_quotes(query)
     plan = _plan(query, frames, options)
     if _choose_state(query, frames, options) == NOT_KEPT:
         with workers.suit_workers(frames.spark):
@@ -108,7 +115,9 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
     of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
-    state = choose_state(query, options.state, of_cells=of_cells, kept=not HAS_ARROW_UDF)
+    # Until Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
+    kept = not HAS_ARROW_UDF and all(frame.isStreaming for frame in frames.streams.values())
+    state = choose_state(query, options.state, of_cells=of_cells, kept=kept)
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(
@@ -126,7 +135,7 @@ def _choose_state(query: Query, frames: Frames, options: Options) -> str:
 def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
     """Filter the rows where they are, join those of tables, and select."""
     (stream,) = plan.query.streams
-    frame, spelled = make_readable(push(plan.frames.streams[stream.name], stream.name, plan.pushed))
+    frame, spelled = make_readable(plan.find_frame(stream.name))
     # Columns of tables stand beside those of the frame under other names, until all are called as the query says.
     outputs = [one for one, _ in plan.binding.outputs]
     own = {one: find_free(f"{place} {one}", frame.columns) for place, one in enumerate(outputs)}
@@ -196,9 +205,17 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed, left = divide(query, may, spoken_of)
-    binding = bind(left, list_read_columns(left, frames.schemas, options.policy, time.thread_time))
+    left, schemas, computed = divide_columns(left, frames.schemas)
+    tables = {
+        name: read_table(frames.spark, name, add_to_table(frames.spark, name, table, computed[name]))
+        if name in computed
+        else table
+        for name, table in frames.tables.items()
+    }
+    frames = replace(frames, schemas=schemas, tables=tables)
+    binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
-    return AttachPlan(frames=frames, query=left, pushed=pushed, binding=binding, layout=layout)
+    return AttachPlan(frames=frames, query=left, pushed=pushed, computed=computed, binding=binding, layout=layout)
 
 
 def _texts(value: Any) -> set[str]:
@@ -247,8 +264,7 @@ def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
         packed = pack((batch.rename_columns(names) for batch in batches), stream, layout)
         return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
 
-    frame = push(plan.frames.streams[stream.name], stream.name, plan.pushed)
-    frame, renamed = make_readable(frame)
+    frame, renamed = make_readable(plan.find_frame(stream.name))
     columns = [column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels

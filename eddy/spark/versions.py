@@ -6,7 +6,9 @@ Spark's own module of Arrow types is private: its functions change their argumen
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pyarrow as pa
@@ -16,12 +18,20 @@ from pyspark.sql.pandas import functions, types
 from pyspark.sql.types import StructType
 
 from eddy.errors import QueryError
+from eddy.query import Query
+from eddy.requirements import read_numbers
 
 KNOWS_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
 """Spark's Python spells times with the session's zone, as its Java does. Until 4.1 it spells all of them with UTC."""
 
 HAS_ARROW_UDF = hasattr(functions, "arrow_udf")
 """Spark has functions of Arrow arrays, as it does from 4.1 on."""
+
+HAS_READ_LIMITS = find_spec("pyspark.sql.streaming.datasource") is not None
+"""A source in Python says how much of it a micro-batch takes, as it does from 4.2 on."""
+
+DOUBLES_QUOTES = read_numbers(pyspark.__version__) >= (4, 1)
+"""In Spark's SQL a quote that is written twice stands for one, as it does from 4.1 on. Before, `'it''s'` is "its"."""
 
 UTC = "UTC"
 """The zone of times of which Spark's Python does not know the session's."""
@@ -56,6 +66,34 @@ def set_zone(field: pa.Field, zone: str) -> pa.Field:
         make = pa.list_ if pa.types.is_list(kind) else pa.large_list
         return field.with_type(make(set_zone(kind.value_field, zone)))
     return field
+
+
+STRING = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*\"""", re.DOTALL)
+
+
+def check_quotes(query: Query) -> None:
+    """Refuse literals that this Spark reads in another way than we do."""
+    if DOUBLES_QUOTES:
+        return
+    texts = {f'filter "{one.name}"': one.where for one in query.filters if isinstance(one.where, str)}
+    texts |= {f'join "{one}"': one for one in query.joins if isinstance(one, str)}
+    for where, text in texts.items():
+        for literal in find_doubled(text):
+            raise QueryError(
+                f"{where}: {literal}: expected no quote that is written twice, since Spark {pyspark.__version__} "
+                "leaves both out, and Spark 4.1 and newer do not; write a backslash before it"
+            )
+
+
+def find_doubled(text: str) -> Iterator[str]:
+    r"""Find the literals in which a quote is written twice.
+
+    >>> list(find_doubled("a = '' and b = 'it''s' and c = \"''\""))
+    ["'it''s'"]
+    """
+    for literal in STRING.findall(text):
+        if literal[0] * 2 in literal[1:-1]:
+            yield literal
 
 
 def find_arrow_udf() -> Callable[..., Any]:

@@ -10,12 +10,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
-from eddy.jobs.commands.command import WINS, Command, job_of
+from eddy.jobs.commands.command import OVER, WINS, Command, job_of
 from eddy.jobs.config.config import Job
 from eddy.kernels.choice import VARIABLE, choose_kernels
 from eddy.observe.text import plural
+from eddy.requirements import OF_SPARK, REQUIRED, find_installed, find_rivals, find_strange_home, judge
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.session import PARTITIONS
 
@@ -43,6 +43,7 @@ def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("conf", nargs="?", help="a job: hold its cells and partitions against the cores as well")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
+    parser.add_argument("--profile", metavar="NAME", help=OVER)
 
 
 def run(chosen: Namespace) -> int:
@@ -94,25 +95,20 @@ def python() -> Iterator[Finding]:
 
 def packages() -> Iterator[Finding]:
     """Check that packages have versions that were tested."""
-    for name, low, high in REQUIRED:
+    for name, low, high in (*OF_SPARK, *REQUIRED):
+        found = find_installed(name)
         install = f'pip install "{name}>={low},<{high}"'
-        try:
-            found = version(name)
-        except PackageNotFoundError:
+        if found is None:
             yield Finding(name, "not installed", f"install it: {install}")
             continue
-        fits = _numbers(low) <= _numbers(found) < _numbers(high)
-        yield Finding(name, found, "" if fits else f"expected one from {low} to below {high}: {install}")
+        wrong = judge(name, low, high, found)
+        yield Finding(name, found or "there", f"expected one from {low} to below {high}: {install}" if wrong else "")
 
 
-REQUIRED = (
-    ("pyspark", "4.0", "5"),
-    ("pyarrow", "26", "27"),
-    ("pandas", "2.2", "3"),
-    ("numpy", "2", "3"),
-    ("cloudpickle", "3", "4"),
-)
-"""As in setup.cfg; a test holds them together."""
+def sparks() -> Iterator[Finding]:
+    """Check that there is one Spark, and not two that are mixed up."""
+    for wrong in filter(None, (find_rivals(), find_strange_home())):
+        yield Finding("Sparks", "more than one", wrong)
 
 
 def kernels() -> Iterator[Finding]:
@@ -165,10 +161,6 @@ def _cores(master: str) -> tuple[int, str]:
     return int(asked[1]), f'of "{master}"'
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
-
-
 def _said(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SLOW, check=False)
@@ -177,6 +169,6 @@ def _said(command: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, kernels, cores)
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (java, python, packages, sparks, kernels, cores)
 
 COMMAND = Command(arguments=arguments, run=run)

@@ -13,11 +13,11 @@ from eddy.jobs.run.checking import Checked, divide_filters, find_state
 from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, read
 from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
-from eddy.query.binding import bind
 from eddy.query.cost import write_cost
 from eddy.query.explain import list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, Change
+from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed
@@ -75,7 +75,7 @@ def _check_same(checked: Checked, found: Checkpoint) -> Change:
     if checked.binding is None or checked.layout is None:
         return Change()
     pushed, left = divide_filters(checked, checked.binding)
-    wanted = {**fingerprint.of(bind(left, checked.schemas)), **describe_pushed(pushed)}
+    wanted = {**fingerprint.of(left), **describe_pushed(pushed)}
     saved, needed = ({p: t for p, t in parts.items() if COLUMN not in p} for parts in (found.query, wanted))
     change = fingerprint.check(saved, needed)
     check_layout(found.layout, checked.layout.describe())
@@ -122,6 +122,8 @@ def _filters(checked: Checked) -> Iterator[str]:
     pushed = [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
+        if isinstance(f.predicate, SparkText) and f.name not in pushed:
+            who = "Spark, as a column over which the eddy routes"
         told = f"{f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}"
         yield f"  {told}: {f.where or 'a Python function'}; by {who}"
     if not checked.job.query.filters:

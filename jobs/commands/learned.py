@@ -17,7 +17,6 @@ from eddy.jobs.run.checking import Checked, divide_filters, find_remembered
 from eddy.observe.statistics import Statistic
 from eddy.observe.text import align_columns
 from eddy.query import fingerprint
-from eddy.query.binding import bind
 from eddy.wiring import policy_name
 
 EXPORT, IMPORT = "export", "import"
@@ -106,7 +105,7 @@ def _check_query(checked: Checked, parts: Mapping[str, str]) -> None:
             "fits; give its sources a schema, or copy the file: a start refuses one that does not fit"
         )
     _, left = divide_filters(checked, checked.binding)
-    wanted = fingerprint.of(bind(left, checked.schemas))
+    wanted = fingerprint.of(left)
     saved, needed = (
         {name: text for name, text in given.items() if ": column " not in name} for given in (parts, wanted)
     )

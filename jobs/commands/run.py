@@ -18,6 +18,7 @@ from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import read_toml
 from eddy.jobs.config.overrides import PREFIX, from_command
 from eddy.jobs.run.log_lines import FORMATS, FORMATS_HELP, JSON, log_as_json, log_error
+from eddy.requirements import find_rivals
 
 TOLD = (0, 2, 130)
 """Exit codes of a job that has told by itself what there is to tell."""
@@ -145,6 +146,9 @@ def spark_submit() -> str:
 
     That of SPARK_HOME, or of the pyspark that is installed beside us, or the first on the path.
     """
+    rivals = find_rivals()
+    if rivals:
+        raise QueryError(rivals)
     spec = find_spec("pyspark")
     homes = [os.environ.get("SPARK_HOME", "")]
     homes += [str(Path(spec.origin).parent)] if spec and spec.origin else []

@@ -15,6 +15,7 @@ from pathlib import Path as File
 from typing import Any
 
 from eddy.errors import QueryError, need_package, unknown_name
+from eddy.jobs.config.connector_checks import check_connectors
 from eddy.jobs.config.connectors import BATCH, LASTING
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
@@ -106,6 +107,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str 
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
+    check_connectors(read, mistakes)
     _check_metrics(read["metrics"], reading.given, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
@@ -219,7 +221,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
 
 
 def _check_sink(place: str, sink: Mapping[str, Any], mistakes: Mistakes) -> None:
-    name = sink.get("name")
+    name = sink.get("name") if sink.get("format") == "memory" else None
     if name and not name.isidentifier():
         # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
         mistakes.add((place, "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")

@@ -19,6 +19,13 @@ SCHEMA = Section(
     others=ConfigKey(text="the type"),
 )
 PATH = ConfigKey(text="a folder, a file or a pattern", required=True, place=True)
+SELECT = ConfigKey(
+    text='columns that Spark makes of those of the source, and that take their place: `"*"`, '
+    "`\"from_json(value, 'k bigint').k AS k\"`; what is no column name needs one by AS",
+    kind=TEXTS,
+    default=[],
+)
+TABLE_NAME = ConfigKey(text='instead of `path`: a table that Spark knows, `"catalog.db.table"`')
 BATCH = "batch"
 MODE = ConfigKey(
     text="`batch` reads what is there in one pass, and ends: for one stream without a delay; there is no checkpoint",
@@ -32,7 +39,14 @@ ADDED = ConfigKey(
     default=[],
 )
 SERVERS = ConfigKey(text="the brokers: `host:port`, with commas between them", required=True)
+BYTES = "bytes"
 VALUE = ConfigKey(text="how a message's value is written", default="json", choices=("json", "csv"))
+READ_VALUE = ConfigKey(
+    text="how a message's value is written; `bytes` reads none: the stream has the connector's own columns, such as "
+    "`key`, `value` and `timestamp`, for `select`",
+    default="json",
+    choices=("json", "csv", BYTES),
+)
 WORKLOAD = {
     "kind": ConfigKey(text="which workload, of those listed below", required=True),
     "input": ConfigKey(text="which of its streams and tables; the one of this name when left out"),
@@ -43,7 +57,22 @@ PARAMETERS = Section(text="Parameters of the workload, by name.", others=ConfigK
 
 def _files(text: str, keys: Mapping[str, ConfigKey], *, required: bool) -> Section:
     columns = Section(text=SCHEMA.text, others=SCHEMA.others, required=required)
-    return Section(text=text, keys={"path": PATH, **keys}, parts={"schema": columns, "options": OPTIONS})
+    return Section(
+        text=text, keys={"path": PATH, "select": SELECT, **keys}, parts={"schema": columns, "options": OPTIONS}
+    )
+
+
+OF_SPARK = Section(
+    text="Whatever Spark reads, by the name that Spark has for it: Delta, Iceberg, ORC, Avro, JDBC, Kinesis, tables of "
+    "catalogs. [connectors.md](connectors.md) has examples.",
+    keys={
+        "name": ConfigKey(text='Spark\'s name of the format, `"delta"`; a `table` needs none'),
+        "path": ConfigKey(text=PATH.text, place=True),
+        "table": TABLE_NAME,
+        "select": SELECT,
+    },
+    parts={"schema": SCHEMA, "options": OPTIONS},
+)
 
 
 TABLE_SOURCES: dict[str, Section] = {
@@ -55,8 +84,11 @@ TABLE_SOURCES: dict[str, Section] = {
     ),
     "json": _files("Files with a JSON object on every line.", {}, required=True),
     "workload": Section(
-        text="A table of a workload that comes with the jobs.", keys=WORKLOAD, parts={"parameters": PARAMETERS}
+        text="A table of a workload that comes with the jobs.",
+        keys={**WORKLOAD, "select": SELECT},
+        parts={"parameters": PARAMETERS},
     ),
+    "spark": OF_SPARK,
 }
 """The sources of a table."""
 
@@ -68,8 +100,9 @@ STREAM_SOURCES: dict[str, Section] = {
             parts=section.parts,
         )
         for name, section in TABLE_SOURCES.items()
-        if name != "workload"
+        if name not in ("workload", "spark")
     },
+    "spark": Section(text=OF_SPARK.text, keys={**OF_SPARK.keys, "mode": MODE}, parts=OF_SPARK.parts),
     "kafka": Section(
         text="Topics of Kafka, through Spark's own connector: `spark-submit --packages "
         "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION`. What cannot be read of a value is null. "
@@ -83,7 +116,8 @@ STREAM_SOURCES: dict[str, Section] = {
                 default="latest",
             ),
             "per_trigger": ConfigKey(text="the most messages of a micro-batch", kind=COUNT),
-            "value": VALUE,
+            "value": READ_VALUE,
+            "select": SELECT,
             "add": ConfigKey(
                 text="columns of the message itself to add as `kafka_key`, ...: `key`, `topic`, `partition`, `offset`, "
                 "`timestamp`, `malformed`; the last is the text of a value that does not fit the schema, and else null",
@@ -92,7 +126,7 @@ STREAM_SOURCES: dict[str, Section] = {
             ),
         },
         parts={
-            "schema": Section(text=SCHEMA.text, others=SCHEMA.others, required=True),
+            "schema": Section(text=f"{SCHEMA.text} Needed unless the value is `bytes`.", others=SCHEMA.others),
             "options": OPTIONS,
         },
     ),
@@ -101,6 +135,7 @@ STREAM_SOURCES: dict[str, Section] = {
         keys={
             "per_second": ConfigKey(text="rows in a second", kind=COUNT, default=10),
             "partitions": ConfigKey(text="how many tasks make them", kind=COUNT),
+            "select": SELECT,
         },
         parts={"options": OPTIONS},
     ),
@@ -108,6 +143,7 @@ STREAM_SOURCES: dict[str, Section] = {
         text="A stream of a workload that comes with the jobs, with drift where it has any.",
         keys={
             **WORKLOAD,
+            "select": SELECT,
             "mode": MODE,
             "per_trigger": ConfigKey(text="the most rows of a micro-batch", kind=COUNT, default=1_000),
         },
@@ -148,6 +184,27 @@ SINKS: dict[str, Section] = {
         },
         parts={"options": OPTIONS},
     ),
+    "spark": Section(
+        text="Whatever Spark writes, by the name that Spark has for it. Needs a checkpoint. Whether a row may come "
+        "again after a failure is the format's business: [connectors.md](connectors.md).",
+        keys={
+            "name": ConfigKey(text='Spark\'s name of the format, `"delta"`; a `table` that exists needs none'),
+            "path": ConfigKey(text="a folder, for formats that have one", place=True),
+            "table": TABLE_NAME,
+            "partition_by": ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[]),
+            "select": ConfigKey(
+                text="columns that Spark makes of those of the answer, and that are written in their place: "
+                '`"to_avro(struct(*)) AS value"`',
+                kind=TEXTS,
+                default=[],
+            ),
+            "existing": ConfigKey(
+                text="in `batch` mode: what becomes of rows that are there; `error` refuses to write beside them",
+                choices=("error", "append", "overwrite"),
+            ),
+        },
+        parts={"options": OPTIONS},
+    ),
     "memory": Section(
         text="A table in the driver's memory, for tests and notebooks.",
         keys={"name": ConfigKey(text="what the table is called; the query's name when left out")},
@@ -161,5 +218,5 @@ SINKS: dict[str, Section] = {
 }
 """The sinks of an answer."""
 
-LASTING = ("parquet", "kafka", "foreach_batch")
+LASTING = ("parquet", "kafka", "spark", "foreach_batch")
 """Sinks that need a checkpoint: what they hold outlives the job."""

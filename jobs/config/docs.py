@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
-from eddy.jobs.workloads.registry import WORKLOADS
+from eddy.jobs.workloads.registry import WORKLOADS, find_workload
 from eddy.redaction import display
 from eddy.wiring import policy_names, policy_parameters
 
@@ -62,6 +62,10 @@ errors of others it is hidden where its key or its own name is that of a secret.
 
 `eddy schema > eddy.schema.json` writes a JSON Schema, by which editors complete and check a file that begins with
 `#:schema ./eddy.schema.json` (Taplo, Even Better TOML)."""
+
+
+SHIPPED = "`web` and `shop` come with the package; the others need a clone of the repository."
+"""Before the table of workloads."""
 
 
 def page() -> str:
@@ -150,9 +154,9 @@ def _policies() -> Iterator[str]:
 
 
 def _workloads() -> Iterator[str]:
-    yield from ("", "## Workloads", "", "| `kind` | parameters |", "| --- | --- |")
-    for name, build in WORKLOADS.items():
-        parameters = [p for p in inspect.signature(build).parameters.values() if p.name != "seed"]
+    yield from ("", "## Workloads", "", SHIPPED, "", "| `kind` | parameters |", "| --- | --- |")
+    for name in WORKLOADS:
+        parameters = [p for p in inspect.signature(find_workload(name)).parameters.values() if p.name != "seed"]
         yield f"| `{name}` | {'; '.join(_describe(p.name, p.default) for p in parameters)} |"
 
 

@@ -1,1 +1,1 @@
-"""Experiments from files, and their tables."""
+"""Experiments from files, with their data and workloads; they are in the repository, and in no wheel."""

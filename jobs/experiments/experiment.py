@@ -12,9 +12,10 @@ from typing import Any
 from eddy.comparison.contender import BASELINE, BOUND, Contender, make_contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
+from eddy.comparison.workload import Workload
 from eddy.errors import EddyError, QueryError, check_choice, check_whole, quote, unknown_name
 from eddy.jobs.workloads.parameters import call
-from eddy.jobs.workloads.registry import WORKLOADS, Workload, build
+from eddy.jobs.workloads.registry import WORKLOADS, build
 from eddy.query import Range, Rows, Window
 
 BATCH_ROWS = 1_000

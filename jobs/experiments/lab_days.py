@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 import eddy
 from eddy.comparison.plots.style import figure, line, panels, use_style
 from eddy.jobs.experiments.figures import DOCS, FIGURES, TABLES, mark
-from eddy.jobs.workloads.lab import EPOCH_SECONDS, HEARD_SHARE, SENSORS, lab
+from eddy.jobs.experiments.workloads.lab import EPOCH_SECONDS, HEARD_SHARE, SENSORS, lab
 
 NAME = "lab_days"
 DAYS = 3

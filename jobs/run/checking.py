@@ -14,23 +14,24 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import QueryError, quote, unknown_name
+from eddy.errors import LONGEST_NAME, QueryError, quote, shorten, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.schema import ConfigPart
 from eddy.jobs.config.sections import STREAM, TABLE
-from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import JobSource
 from eddy.predicates.faults import REJECT
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain import list_warnings
+from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
-from eddy.spark.pushdown import divide, find_pushable
+from eddy.spark.pushdown import divide, divide_columns, find_pushable
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
@@ -97,7 +98,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
         if not _has_what_it_needs(SOURCE_SECTIONS[kind], values):
             continue
         try:
-            sources[name] = SOURCES[values["format"]](name, values)
+            sources[name] = make_source(name, values)
             schema = sources[name].schema()
         except QueryError as error:
             if not job.mistakes.has_within(path):
@@ -183,6 +184,8 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
 
     Or give one of its name that lets everything pass.
     """
+    if isinstance(asked.predicate, SparkText):
+        return asked
     path = ("filters", asked.name, "where" if asked.where else "columns")
     if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
         return asked
@@ -228,6 +231,8 @@ def _engine(query: Query, schemas: Mapping[str, pa.Schema], policy: PolicyChoice
     """An engine over no rows: building it finds what is wrong."""
     streams = {stream.name: schemas[stream.name] for stream in query.streams}
     tables = {table.name: no_rows(schemas[table.name]) for table in query.tables}
+    known = [replace(f, where="true") if isinstance(f.predicate, SparkText) else f for f in query.filters]
+    query = replace(query, filters=known) if known != [*query.filters] else query
     return engine(query, streams, policy, tables=tables, clock=float, seed=0)
 
 
@@ -277,9 +282,9 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
 def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
     """Check the columns that the sink speaks of.
 
-    They are unknown as long as the selection is wrong.
+    They are unknown as long as the selection is wrong, and where Spark makes them of those of the answer.
     """
-    if outputs is None or job.mistakes.has_within(("query", "select")):
+    if outputs is None or job.sink.get("select") or job.mistakes.has_within(("query", "select")):
         return
     columns = [name for _, name in outputs]
     for key in ("key", "partition_by"):
@@ -295,11 +300,15 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
     return _try(job, ("engine",), lambda: plan_layout(binding, asked["cells"], default=CELLS, **weights))
 
 
-def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
+def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Binding]:
     """The filters that Spark will evaluate, and the query that is left to the eddy."""
+    pushed, left = _divide(checked, binding) if checked.job.engine["pushdown"] else ([], binding.query)
+    query, schemas, _ = divide_columns(left, checked.schemas)
+    return pushed, bind(query, schemas)
+
+
+def _divide(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
     job = checked.job
-    if not job.engine["pushdown"]:
-        return [], binding.query
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
@@ -373,6 +382,9 @@ def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
     yield from warn_of_rejects(job)
     if job.index is not None and (text := describe_idle_index(job.query)):
         yield text
+    for f in job.query.filters:
+        if isinstance(f.predicate, SparkText):
+            yield f'filter "{f.name}": Spark\'s own SQL, not checked here: {shorten(f.predicate.text, LONGEST_NAME)}'
     for name in unknown_yet:
         yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
     rates = [name for name, values in job.sources.items() if values["format"] == "rate"]

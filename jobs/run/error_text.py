@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from eddy.errors import EddyError
+from eddy.jobs.run.packages import describe_missing
 from eddy.redaction import hide_marked
 
 EXPECTED = (EddyError, PySparkException, Py4JError)
@@ -25,17 +25,6 @@ _OURS = re.compile(r"eddy\.errors\.\w+: (.*?)(?=\n\s*\n|\nSQLSTATE|\n\s+at |\n+J
 _LAST_LINE = re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 _PLAN = re.compile(r"(?:\s*SQLSTATE: \w+)*\s*=== Streaming Query ===.*", re.DOTALL)
 _NOISE = re.compile(r"^\s+at |^JVM stacktrace|^== |^Traceback|^  File |^    ")
-
-CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}"
-
-INSTEAD = {
-    r"[Ff]ailed to find.*data source.*kafka": (
-        f'the job reads or writes Kafka, and Spark comes without its connector; add "--packages {CONNECTOR}" to '
-        f'spark-submit, or start the job with "eddy run JOB -- --packages {CONNECTOR}"; docs/kafka.md says what to do '
-        "without a network"
-    ),
-}
-"""Our texts in place of errors of Spark that do not say what to do."""
 
 HINTS = {
     r"No module named": (
@@ -61,14 +50,13 @@ def explain_error(error: BaseException, hide: Callable[[str], str] = str) -> str
     """
     # Before anything is cut: of half a secret nobody knows that it is one.
     text = hide(_PLAN.sub("", str(error)))
+    if (missing := describe_missing(text)) is not None:
+        return f"error: {missing}"
     if isinstance(error, EddyError):
         return f"error: {text}"
     ours = _OURS.search(text)
     if ours:
         return f"error: {ours[1].strip()}"
-    instead = [better for pattern, better in INSTEAD.items() if re.search(pattern, text)]
-    if instead:
-        return f"error: {instead[0]}"
     hints = [hint for pattern, hint in HINTS.items() if re.search(pattern, text, re.DOTALL)]
     lines = [line for line in text.splitlines() if line.strip() and not _NOISE.search(line)][:MOST_ERROR_LINES]
     last = _LAST_LINE.findall(text)

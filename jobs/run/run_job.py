@@ -17,7 +17,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import eddy
 from eddy.errors import QueryError
@@ -31,11 +30,12 @@ from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
-from eddy.jobs.run.sinks import write_answer
+from eddy.jobs.run.sinks import Startable, write_answer
 from eddy.jobs.run.skew import tell_skew
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
-from eddy.jobs.sources.registry import SOURCES
+from eddy.jobs.sources.registry import make_source
+from eddy.query.state_need import NOT_KEPT
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -158,14 +158,14 @@ def place_of_package() -> str:
     return place
 
 
-def prepare(job: Job, spark: SparkSession, stop: Stop) -> list[DataStreamWriter]:
+def prepare(job: Job, spark: SparkSession, stop: Stop) -> list[Startable]:
     """Prepare the answer's way to the sink, and that of what is put aside.
 
     Whoever asks to stop before it has begun need not wait for it.
     """
     try:
         frame = answer(job, spark)
-        writers = [write_answer(frame, job)]
+        writers: list[Startable] = [write_answer(frame, job)]
         if job.rejected:
             writers.append(write_answer(eddy.rejected(frame), job, "rejected"))
     except EXPECTED:
@@ -182,7 +182,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
     """Give the query over its sources."""
     try:
         tables = {table.name for table in job.query.tables}
-        sources = {name: SOURCES[values["format"]](name, values) for name, values in job.sources.items()}
+        sources = {name: make_source(name, values) for name, values in job.sources.items()}
         frames = {
             name: source.table(spark)
             if name in tables
@@ -202,11 +202,18 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             seed=job.engine["seed"],
             sizes=job.engine["sizes"] or None,
             heavy=job.engine["heavy"] or None,
-            state=find_state(job),
+            state=_demand_state(job),
             remember=find_remembered(job),
         )
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error
+
+
+def _demand_state(job: Job) -> str | None:
+    """Say where state is kept, unless a Spark that cannot filter without may choose by itself."""
+    state = find_state(job)
+    free = state == NOT_KEPT and job.engine["state"] is None and not job.is_batch and not job.rejected
+    return None if free else state
 
 
 def follow(query: StreamingQuery, stop: Stop, teller: Teller, others: Sequence[StreamingQuery] = ()) -> None:

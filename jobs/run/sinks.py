@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
 from eddy.jobs.sources.files import quote
+from eddy.jobs.sources.select import select_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")"""
 """Times down to the microsecond; left to itself, Spark writes milliseconds, and rows that differ would have one key."""
+
+
+MEMORY = "memory"
+"""The sink whose name is that of a table."""
 
 
 class Sink(NamedTuple):
@@ -26,14 +33,37 @@ class Sink(NamedTuple):
     batch: Callable[[DataFrame, Mapping[str, Any]], None]
 
 
-def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> DataStreamWriter:
+class Startable(Protocol):
+    """A prepared stream, which only has to be started."""
+
+    def start(self) -> StreamingQuery:
+        """Start it."""
+
+
+@dataclass(frozen=True)
+class IntoTable:
+    """A stream into a table of a catalog, which Spark starts by another name."""
+
+    writer: DataStreamWriter
+    table: str
+
+    def start(self) -> StreamingQuery:
+        """Start it."""
+        return self.writer.toTable(self.table)
+
+
+def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> Startable:
     """Write the answer, or what is put aside, to its sink.
 
     In append mode, named, triggered, with a checkpoint if there is one.
     """
-    values = _check_columns(frame, job, place)
-    writer = SINKS[values["format"]].stream(frame, values).outputMode("append")
-    writer = writer.queryName(values.get("name") or _name_query(job, place))
+    frame, values = _pick_columns(frame, job, place)
+    writer = _write(frame, values, job, place)
+    return IntoTable(writer, values["table"]) if values.get("table") else writer
+
+
+def _write(frame: DataFrame, values: Mapping[str, Any], job: Job, place: str) -> DataStreamWriter:
+    writer = SINKS[values["format"]].stream(frame, values).outputMode("append").queryName(_name_query(job, place))
     if job.checkpoint:
         # The checkpoint of what is put aside is in that of the job, so that both begin anew together.
         location = job.checkpoint if place == "sink" else f"{job.checkpoint.rstrip('/')}/{place}"
@@ -45,22 +75,30 @@ def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> DataStreamW
 
 def write_batch(frame: DataFrame, job: Job, place: str = "sink") -> None:
     """Write all rows of the answer, or of what is put aside, to its sink."""
-    values = _check_columns(frame, job, place)
-    SINKS[values["format"]].batch(frame, {**values, "name": values.get("name") or _name_query(job, place)})
+    frame, values = _pick_columns(frame, job, place)
+    if values["format"] == MEMORY:
+        values = {**values, "name": _name_query(job, place)}
+    SINKS[values["format"]].batch(frame, values)
 
 
 def _name_query(job: Job, place: str) -> str:
+    """Name Spark's query, which is the name of a table in memory as well."""
+    values = job.values[place]
+    if values["format"] == MEMORY and values["name"]:
+        return str(values["name"])
     return job.query.name if place == "sink" else f"{job.query.name}_{place}"
 
 
-def _check_columns(frame: DataFrame, job: Job, place: str) -> Mapping[str, Any]:
-    """Give the values of a sink, whose columns must be there."""
+def _pick_columns(frame: DataFrame, job: Job, place: str) -> tuple[DataFrame, Mapping[str, Any]]:
+    """Give the columns that are written, and the values of a sink, whose columns must be there."""
     values: Mapping[str, Any] = job.values[place]
+    if values.get("select"):
+        frame = select_columns(frame, values["select"], where=f"{job.at((place, 'select'))}: select")
     for key in ("key", "partition_by"):
         for name in _to_list(values.get(key)):
             if name not in frame.columns:
                 raise unknown_name("output column", name, frame.columns, where=job.at((place, key)))
-    return values
+    return frame, values
 
 
 def _stream_to_console(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
@@ -111,6 +149,25 @@ def _write_kafka(frame: DataFrame, sink: Mapping[str, Any]) -> None:
     _make_messages(frame, sink).write.format("kafka").options(**_list_kafka_options(sink)).save()
 
 
+def _stream_to_spark(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
+    writer: DataStreamWriter = _set_format(frame.writeStream, sink)
+    return writer.option("path", sink["path"]) if sink["path"] else writer
+
+
+def _write_spark(frame: DataFrame, sink: Mapping[str, Any]) -> None:
+    writer = _set_format(frame.write.mode(sink["existing"] or "error"), sink)
+    if sink["table"]:
+        writer.saveAsTable(sink["table"])
+    else:
+        writer.save(sink["path"])
+
+
+def _set_format(writer: Any, sink: Mapping[str, Any]) -> Any:
+    writer = writer.options(**_options(sink))
+    writer = writer.format(sink["name"]) if sink["name"] else writer
+    return writer.partitionBy(*sink["partition_by"]) if sink["partition_by"] else writer
+
+
 def _find_function(sink: Mapping[str, Any]) -> Callable[[DataFrame, int], None]:
     module, _, name = sink["function"].partition(":")
     function: Callable[[DataFrame, int], None] = getattr(importlib.import_module(module), name)
@@ -125,7 +182,8 @@ SINKS: dict[str, Sink] = {
     "console": Sink(_stream_to_console, _show),
     "parquet": Sink(_stream_to_parquet, _write_parquet),
     "kafka": Sink(_stream_to_kafka, _write_kafka),
-    "memory": Sink(lambda frame, _: frame.writeStream.format("memory"), _write_memory),
+    "spark": Sink(_stream_to_spark, _write_spark),
+    MEMORY: Sink(lambda frame, _: frame.writeStream.format("memory"), _write_memory),
     "noop": Sink(
         lambda frame, _: frame.writeStream.format("noop"),
         lambda frame, _: frame.write.format("noop").mode("overwrite").save(),

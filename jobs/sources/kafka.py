@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
+from eddy.jobs.config.connectors import BYTES
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.files import ddl, quote
 from eddy.jobs.sources.source import SourceValues
@@ -37,9 +38,22 @@ MESSAGE_COLUMNS: dict[str, tuple[str, pa.DataType]] = {
 value at all, and null where all is well.
 """
 
+OWN_COLUMNS = pa.schema(
+    {
+        "key": types.BINARY,
+        "value": types.BINARY,
+        "topic": types.STRING,
+        "partition": types.INT,
+        "offset": types.BIGINT,
+        "timestamp": types.TIMESTAMP,
+        "timestampType": types.INT,
+    }
+)
+"""The columns that the connector gives."""
+
 
 class Kafka:
-    """Messages with a value in JSON or CSV.
+    """Messages with a value in JSON or CSV, or in bytes that nobody reads here.
 
     What cannot be read of a value is null.
     """
@@ -52,6 +66,10 @@ class Kafka:
 
     def schema(self) -> pa.Schema | None:
         """Give the columns of the value, and those that are added."""
+        if self._values["value"] == BYTES:
+            return OWN_COLUMNS
+        if not self._values["schema"]:
+            return None
         schema = schema_of(self._values["schema"], where="schema")
         for name in self._values["add"]:
             schema = schema.append(pa.field(f"kafka_{name}", MESSAGE_COLUMNS[name][1]))
@@ -90,7 +108,9 @@ class Kafka:
         return {**options, "startingOffsets": starts, "endingOffsets": options.get("endingOffsets", "latest")}
 
     def columns(self, messages: DataFrame) -> DataFrame:
-        """Give the columns of messages, as the connector gives them."""
+        """Give the columns of messages, as the connector gives them or out of their values."""
+        if self._values["value"] == BYTES:
+            return messages
         columns = [f"parsed.{quote(name)}" for name in self._values["schema"]]
         added = [f"{MESSAGE_COLUMNS[name][0]} as kafka_{name}" for name in self._values["add"]]
         return messages.selectExpr("*", self._parse()).selectExpr(*columns, *added)

@@ -1,7 +1,7 @@
 """A workload as a data source of Spark, written in Python.
 
-Offsets are numbers of rows. It says that it supports `availableNow`: otherwise Spark would ask for everything at once,
-in one giant micro-batch, and nothing could be learned from one to the next.
+Offsets are numbers of rows. Until Spark 4.2 a source in Python cannot say how much of it a micro-batch takes, so there
+all of it is one; from then on `paced.py` does.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from eddy.jobs.sources.workload import cut, make_data, slices
+from eddy.spark.versions import HAS_READ_LIMITS
 
 PARTS = 2
 """Tasks that read a micro-batch: reading is a slice of what is in memory, so more would only be more to start."""
@@ -41,7 +41,12 @@ class Replay(DataSource):
         the micro-batch under way is to be finished all the same. It ends when Spark does.
         """
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return ReplayReader(self.options["recipe"], self.options["input"], int(self.options["per_trigger"]))
+        recipe, name = self.options["recipe"], self.options["input"]
+        if not HAS_READ_LIMITS:
+            return ReplayReader(recipe, name)
+        from eddy.jobs.sources.paced import PacedReader  # noqa: PLC0415  an older Spark has not what it derives from
+
+        return PacedReader(recipe, name, int(self.options["per_trigger"]))
 
 
 class RowRange(InputPartition):
@@ -52,29 +57,20 @@ class RowRange(InputPartition):
         self.start, self.end = start, end
 
 
-class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Goes through the rows, so many in each micro-batch."""
+class ReplayReader(DataSourceStreamReader):
+    """Goes through the rows, all of them in one micro-batch."""
 
-    def __init__(self, recipe: str, name: str, limit: int) -> None:
+    def __init__(self, recipe: str, name: str) -> None:
         self._recipe = recipe
         self._input = name
-        self._limit = limit
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Give the first row."""
         return {"row": 0}
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Give the rows of a micro-batch."""
-        return ReadMaxRows(self._limit)
-
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802
-        """As far as the limit allows, and not past the end."""
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._rows()
-        return {"row": min(start["row"] + most, self._rows())}
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The end is known: no row is ever added."""
+    def latestOffset(self, *asked: Any) -> dict[str, int]:  # noqa: N802
+        """Give the end, which is known: no row is ever added."""
+        return {"row": self.rows()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Give the rows of a micro-batch, for some tasks."""
@@ -91,6 +87,7 @@ class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Nothing is open."""
 
-    def _rows(self) -> int:
+    def rows(self) -> int:
+        """Count the rows of the input."""
         table: Any = make_data(self._recipe)[self._input]
         return int(table.num_rows)

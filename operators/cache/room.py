@@ -20,8 +20,9 @@ SPARE = 8
 class Caches:
     """All caches of a cell, and their memory.
 
-    `left` says how many bytes the stored rows and their indexes leave. `now` numbers the micro-batches, so that a cache
-    knows which keys were not used for longest.
+    `clock` is that of steps, as what it takes to keep a cache up is a part of one. `left` says how many bytes the
+    stored rows and their indexes leave. `now` numbers the micro-batches, so that a cache knows which keys were not used
+    for longest.
     """
 
     def __init__(self, memory: int, clock: Clock = float) -> None:

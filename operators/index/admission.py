@@ -7,6 +7,7 @@ look through all rows.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,23 +20,23 @@ from eddy.tuples.arrays import Floats
 FADING = 0.9
 """What a search counts for after one micro-batch, of what it counted then."""
 
-RECOVERY = 1.02
-"""By how much more bytes a row than the least there were are believed in, after one micro-batch: the bytes that rows
-take rise and fall as arrays grow, and an index that comes and goes is put in order again each time."""
-
 EASY = 0.8
 """The share of the room in which all maps have to fit with all their bits, for none to be looked at any more."""
 
 PERIOD = 16
-"""Micro-batches after which it is decided again, where there is not room for all."""
+"""Micro-batches after which it is decided again, where there is not room for all, and of which the least room counts:
+the bytes that rows take rise and fall by an eighth as arrays grow, some ten micro-batches apart, and an index that
+comes and goes is put in order again each time."""
 
-RISE = 2.0
-"""By how much more than was accepted searches have to miss the maps that were left out, for it to be decided at once:
-less is what micro-batches differ by."""
+FILLED = 0.9
+"""The share of the room that is given away: codes get more bits in steps, so what filled it all would need more in the
+next micro-batch, and it would be decided again. That took a tenth of the time where rows are put in order: 11 decisions
+in 20 micro-batches for 6 of an input of four, and 16 for 8 of five."""
 
-DECISION = 20_000
-"""What it takes to decide, in look-ups: three milliseconds. So much, and what it takes to put the rows in order for one
-more map, must have been missed in a micro-batch."""
+DECISION = 9_000
+"""What it takes to decide, for each map that may be, in look-ups: 0.13 milliseconds, with 7 maps of chains and with 15,
+where a look-up takes 14 nanoseconds. So much, and what it takes to put the rows in order for one more map, must have
+been missed in a micro-batch beyond what was accepted."""
 
 FEWEST_UNREAD = 4
 """Micro-batches without a search after which it may be forgotten, however short the window is: a policy may ask in two
@@ -76,8 +77,9 @@ Need = Callable[[KeyMap, int], float]
 Groups = Mapping[tuple[KeyMap, ...] | None, int]
 """The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
-Options = Callable[[KeyMap], Sequence[Option]]
-"""Gives what a map takes and saves, and what may stand for it, the one of the fewest bytes first."""
+Options = Callable[[KeyMap, float], Sequence[Option]]
+"""Gives what a map takes and saves, and what may stand for it where there is so much room, the one of the fewest bytes
+first."""
 
 
 @dataclass(slots=True)
@@ -117,7 +119,7 @@ class Admission:
         # What searches took in this micro-batch for want of their own maps, and what of that was known and decided.
         self._missed: dict[KeyMap, float] = {}
         self._accepted = 0.0
-        self._least = math.inf
+        self._rooms: deque[float] = deque()
         self._spare: dict[KeyMap, int] | None = None
         self._decided: dict[KeyMap, None] = {}
         self._groups: set[tuple[KeyMap, ...] | None] = set()
@@ -137,6 +139,11 @@ class Admission:
         self._arrived += rows
         self._came += rows
 
+    def pays(self, asked: Asked, probes: int, saved: float, upkeep: float) -> bool:
+        """Tell whether it pays to save so much for each tuple of a search, of which there are so many more now."""
+        demand = self._demands.get(asked)
+        return saved * (probes + (demand.weight if demand else 0.0)) > upkeep * self._arrived
+
     def miss(self, key_map: KeyMap, price: float) -> None:
         """Note what searches took for want of a map that was left out."""
         self._missed[key_map] = self._missed.get(key_map, 0.0) + price
@@ -153,8 +160,16 @@ class Admission:
         """Give the bits of a map's codes beyond those that number rows."""
         return SPARE_BITS[0] if self._spare is None else self._spare.get(key_map, SPARE_BITS[-1])
 
-    def rest(self, maps: Sequence[KeyMap], need: Need, options: Options, room: int, groups: Groups) -> None:
-        """End a micro-batch."""
+    def rest(
+        self,
+        maps: Sequence[KeyMap],
+        need: Need,
+        options: Options,
+        room: int,
+        groups: Groups,
+        others: Sequence[KeyMap] = (),
+    ) -> None:
+        """End a micro-batch; `others` are maps that are not there, and may be once it is decided anew."""
         rows = sum(groups.values())
         is_forgotten = self._fade(rows)
         allowed = self._allow(room, rows)
@@ -164,12 +179,12 @@ class Admission:
             return
         needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
         known = self._groups == groups.keys() and all(key_map in self._decided for key_map in maps)
-        bearable = RISE * self._accepted + DECISION + SORTED_ROW * rows
+        bearable = self._accepted + DECISION * len({*maps, *others}) + SORTED_ROW * rows
         is_out_of_date = is_forgotten or self._age >= PERIOD or sum(self._missed.values()) > bearable
         if not known or self._spare is None or needed > allowed or is_out_of_date:
-            found = [options(m) for m in maps]
-            self._spare = self._choose(found, allowed, list(groups.values()))
-            self._decided = dict.fromkeys((*maps, *(option.key_map for some in found for option in some)))
+            found = [options(m, allowed) for m in dict.fromkeys((*maps, *others))]
+            self._spare = self._choose(found, FILLED * allowed, list(groups.values()))
+            self._decided = dict.fromkeys((*maps, *others, *(option.key_map for some in found for option in some)))
             self._groups, self._age = set(groups), 0
             self._accepted = sum(price for key_map, price in self._missed.items() if self.leaves_out(key_map))
             self.decisions += 1
@@ -186,9 +201,11 @@ class Admission:
     def _allow(self, room: int, rows: int) -> float:
         """Give the bytes that maps may take."""
         if rows >= FEW_ROWS:
-            self._least = min(self._least * RECOVERY, max(room, LEAST_ROOM) / rows)
+            self._rooms.append(max(room, LEAST_ROOM) / rows)
+        while len(self._rooms) > PERIOD:
+            self._rooms.popleft()
         allowed = float(max(room, LEAST_ROOM))
-        return allowed if math.isinf(self._least) else max(min(self._least * rows, allowed), LEAST_ROOM)
+        return max(min(min(self._rooms) * rows, allowed), LEAST_ROOM) if self._rooms else allowed
 
     def _choose(self, found: Sequence[Sequence[Option]], room: float, groups: Sequence[int]) -> dict[KeyMap, int]:
         """Choose maps and bits that save most for their bytes, one step after the other; one option of each."""

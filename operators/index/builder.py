@@ -9,13 +9,13 @@ import numpy as np
 from eddy.operators.index import price
 from eddy.operators.index.parts import Part, Piece
 from eddy.operators.index.sample import Sample
-from eddy.operators.index.structures.chained import Chained
+from eddy.operators.index.structures.chained import make_tags
 from eddy.operators.index.structures.contracts import Index, PartRows
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.registry import INDEXES
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
-from eddy.tuples.arrays import Integers, Numbers
+from eddy.tuples.arrays import Integers, Numbers, Tags
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.splitmix import mix
 
@@ -79,15 +79,12 @@ class Builder:
         """Give the times of a part's rows."""
         return self._ticks()[part.start : part.stop]
 
-    def link(self, chained: Chained, key_map: KeyMap, rows: int, note_sorted: NoteSorted) -> None:
-        """Link the rows that have come since the last time."""
-        known = len(chained)
-        if known < rows:
-            keys = [self.keys[n] for n in key_map.fields[0].keys]
-            codes = [key.stored[0][known:rows].astype(np.int64, copy=False) for key in keys]
-            valid = [v[known:rows] for key in keys if (v := key.stored[1]) is not None]
-            chained.extend(mix(codes), np.logical_and.reduce(valid) if valid else None)
-            note_sorted(key_map, rows - known)
+    def read_tags(self, key_map: KeyMap, begin: int, rows: int) -> Tags:
+        """Read the tags by which rows from an id on are linked."""
+        keys = [self.keys[n] for n in key_map.fields[0].keys]
+        codes = [key.stored[0][begin:rows].astype(np.int64, copy=False) for key in keys]
+        valid = [v[begin:rows] for key in keys if (v := key.stored[1]) is not None]
+        return make_tags(mix(codes), np.logical_and.reduce(valid) if valid else None)
 
     def _join(
         self, part: Part, key_map: KeyMap, pieces: Sequence[Piece], bits: tuple[int, ...], note_sorted: NoteSorted

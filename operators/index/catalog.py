@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -118,7 +119,7 @@ class Catalog:
         """The key maps in force, without those that there is no room for."""
         if self._serving.chosen is not None:
             return self._serving.chosen
-        known = (*self._serving.linked, *self._serving.maps)
+        known = (*self._serving.linking.maps, *self._serving.maps)
         return tuple(m for m in known if not self._serving.admission.leaves_out(m))
 
     @property
@@ -129,7 +130,7 @@ class Catalog:
     @property
     def has_chains(self) -> bool:
         """Searches go along chains, as long as no maps were chosen."""
-        return bool(self._serving.linked) and self._serving.chosen is None
+        return bool(self._serving.linking.maps)
 
     @property
     def parts(self) -> Sequence[PartView]:
@@ -159,7 +160,7 @@ class Catalog:
 
     def use(self, maps: Sequence[KeyMap]) -> None:
         """Give the parts that are yet to come other key maps."""
-        self._serving.chosen = tuple(maps)
+        self._serving.choose(maps)
         self._fresh = False
 
     def migrate(self, part: int, maps: Sequence[KeyMap]) -> int:
@@ -185,7 +186,7 @@ class Catalog:
 
     def predict(self, key_map: KeyMap | None, pattern: int, rows: int) -> float:
         """Predict what a look into a part of so many rows takes; infinity if the map does not serve the pattern."""
-        return self._serving.price_part(key_map, rows, pattern)
+        return self._serving.pricing.price_part(key_map, rows, pattern)
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs a search by some keys may find in one part."""
@@ -196,13 +197,13 @@ class Catalog:
 
     def walk(self, request: Request) -> Candidates | None:
         """Find the chains that lead to the candidates of some tuples; None if there are none for their keys."""
-        key_map = self._serving.find_linked(request.pattern)
+        key_map = self._serving.find_linked(request, self._segments.rows)
         if key_map is None:
             return None
         chained = self._chains.get(key_map)
         if chained is None:
             chained = self._chains[key_map] = Chained(self._serving.admission.spare(key_map))
-        self._builder.link(chained, key_map, self._segments.rows, self._counts.sort)
+        self._link(chained, key_map)
         if self._rises is None:
             self._rises = self._segments.rises
         self._counts.ask(request.pattern, len(request))
@@ -305,19 +306,28 @@ class Catalog:
 
     def _rest_chains(self) -> None:
         """Let go of chains that there is no room for, or that nobody has followed for as long as rows stay."""
-        self._chains = {m: chained for m, chained in self._chains.items() if self._serving.keeps(m, len(chained))}
+        self._chains = {
+            m: chained for m, chained in self._chains.items() if self._serving.linking.keeps(m, len(chained))
+        }
         for key_map, chained in self._chains.items():
-            if chained.fit(self._serving.admission.spare(key_map)):
-                self._counts.sort(key_map, len(chained))
+            read = partial(self._builder.read_tags, key_map, rows=len(chained))
+            if again := chained.fit(self._serving.admission.spare(key_map), read):
+                self._counts.sort(key_map, again)
+
+    def _link(self, chained: Chained, key_map: KeyMap) -> None:
+        """Link the rows that have come since the last time."""
+        rows = self._segments.rows
+        if come := chained.follow(rows, partial(self._builder.read_tags, key_map, rows=rows)):
+            self._counts.sort(key_map, come)
 
     def retain(self, kept: Kept) -> None:
         """Follow the rows when only some are kept."""
-        for chained in self._chains.values():
+        for key_map, chained in self._chains.items():
             # Rows that nobody has looked for since they came are in no chain yet.
             chained.drop(min(kept.gone, len(chained)))
             first, known = kept.first - kept.gone, len(chained)
-            if kept.has_holes and first < known:
-                chained.keep(first, kept.ids[kept.ids < known])
+            if kept.has_holes and first < known and not chained.keep(first, kept.ids[kept.ids < known]):
+                self._link(chained, key_map)
         self.invalidate()
 
     def invalidate(self) -> None:

@@ -10,8 +10,9 @@ from eddy.operators.index import price
 from eddy.operators.index.admission import Admission, Asked, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served, Work
-from eddy.operators.index.experience import Experience
+from eddy.operators.index.linking import Linking
 from eddy.operators.index.parts import Part, Parts
+from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.structures.mapped import MOST_RUNS
@@ -23,11 +24,6 @@ HASH_BITS = 16
 
 CHAIN_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
 """Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer."""
-
-MOST_KEYS = 1
-"""Keys of an input that has chains. These answer a search by just their keys, so where an order of probes changes, a
-pattern that there is no room for has nothing to fall back on but a look at all rows; orders serve several patterns. A
-complete graph of four streams took 0.3 seconds under `source` without chains, and 1 to 6 with them."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
 """The parts, by the maps that they have."""
@@ -55,29 +51,20 @@ class Servers(NamedTuple):
     known: dict[Asked, Server]
 
 
-PLAIN_FOR = 4
-"""Micro-batches for which a pattern goes without chains once it was searched otherwise: caches that are in use search
-it in most of them, and an index for either costs time and room."""
-
-
 class Serving:
     """Finds who serves whom, by price.
 
     `maps` are all that serve some part. Before others were `chosen`, there is one for each access pattern. Where it
-    `may_link`, searches by the one key of an input go along chains of all rows instead, if there is room; these are
-    `linked`.
+    `may_link`, searches go along chains of all rows instead, if there is room for some.
     """
 
     def __init__(self, kind: Kind, parts: Parts, builder: Builder, sample: Sample, *, may_link: bool = False) -> None:
         self.maps: list[KeyMap] = []
-        self.linked: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
-        self.experience = Experience()
+        self.pricing = Pricing(sample, self.find_bits)
+        self.linking = Linking(self.admission, self.pricing, may_link=may_link)
         self._asked: set[Asked] = set()
-        self._may_link = may_link
-        # Patterns that somebody searches who cannot go along chains, and for how many micro-batches they have none.
-        self._plain: dict[int, int] = {}
         self._rows = 0
         self._kind = kind
         self._parts = parts
@@ -107,54 +94,44 @@ class Serving:
     @property
     def is_linked(self) -> bool:
         """All searches go along chains, so nobody has to know the parts."""
-        return bool(self.linked) and not self.maps and self.chosen is None
+        return bool(self.linking.maps) and not self.maps and self.chosen is None
 
     @property
     def is_plain(self) -> bool:
         """All maps have one field at most, so a search finds one run in a part."""
         return all(len(key_map.fields) < 2 for key_map in self.maps)
 
-    def keeps(self, key_map: KeyMap, rows: int) -> bool:
-        """Tell whether chains of so many rows stay."""
-        if not rows and key_map in self.linked:
-            self.linked.remove(key_map)
-        return rows > 0 and key_map in self.linked and not self.admission.leaves_out(key_map)
+    def choose(self, maps: Sequence[KeyMap]) -> None:
+        """Serve searches by some maps, in the parts that are yet to come."""
+        self.chosen = tuple(maps)
+        self.linking.stop()
 
     def be_plain(self, pattern: int) -> bool:
         """Serve a pattern without chains, since somebody asks for ranges of rows; tell whether that is new."""
-        if not self._may_link or not pattern:
-            return False
-        is_new = pattern not in self._plain
+        is_new = self.linking.be_plain(pattern)
         if is_new:
             # Its own map was left out, since chains stood for it.
             self.admission.reconsider(hash_map(pattern, HASH_BITS))
             self._servers.clear()
-        self._plain[pattern] = PLAIN_FOR
-        key_map = linked_map(pattern)
-        if key_map in self.linked:
-            self.linked.remove(key_map)
         return is_new
 
-    def find_linked(self, pattern: int) -> KeyMap | None:
-        """Find the chains that answer a search by some keys; None if there are none, or no room for them."""
-        if not self._may_link or len(self._builder.keys) > MOST_KEYS:
-            return None
-        if not pattern or self.chosen is not None or pattern in self._plain:
-            return None
-        key_map = linked_map(pattern)
-        if self.admission.leaves_out(key_map):
-            return None
-        if key_map not in self.linked:
-            self.linked.append(key_map)
-        return key_map
+    def find_linked(self, request: Request, rows: int) -> KeyMap | None:
+        """Find the chains that answer a search among so many rows; None if others do."""
+        return self.linking.find(request.pattern, len(request), rows, lambda: self._price_orders(request.pattern))
+
+    def _price_orders(self, pattern: int) -> float:
+        """Predict what a search takes for one tuple by the best map that puts rows in order."""
+        there = [m for m in (*self.maps, hash_map(pattern, HASH_BITS)) if not self.admission.leaves_out(m)]
+        parts = list(self._parts)
+        return min((self.pricing.price_parts(m, parts, pattern) for m in there), default=math.inf)
 
     def rest(self, room: int, rows: int, served: Mapping[Served, Work], follow: Callable[[], None]) -> None:
         """Choose the maps that there is room for, and let go of all others; `served` is what searches took.
 
         There are so many `rows`; whoever must know their parts tells them to `follow`.
         """
-        self.experience.note(served)
-        self._plain = {pattern: left - 1 for pattern, left in self._plain.items() if left > 1}
+        self.pricing.experience.note(served)
+        self.linking.rest()
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return
@@ -165,25 +142,31 @@ class Serving:
         self._rows = rows
         groups = self._group_parts()
 
-        def list_options(key_map: KeyMap) -> list[Option]:
+        def list_options(key_map: KeyMap, allowed: float) -> list[Option]:
+            walks = self._list_walks(key_map) if key_map.linked else []
+            if walks and self._has_room_for_chains(allowed):
+                return walks
             follow()
-            return self._list_options(key_map, self._group_parts())
+            return sorted([*walks, *self._list_options(key_map, self._group_parts())], key=lambda one: one.nbytes)
 
+        linked = self.linking.maps
+        own = [linked_map(pattern) for pattern, _ in self.admission.asked if self.linking.serves(pattern)]
         self.admission.rest(
-            list(dict.fromkeys((*self.linked, *map(self._find_link, self.maps)))),
+            list(dict.fromkeys((*linked, *map(self._find_link, self.maps)))),
             self._count_bytes,
             list_options,
             room,
             {None: rows}
             if self.chosen is None
             else {maps: sum(p.rows for p in group) for maps, group in groups.items()},
+            own,
         )
         self._let_go(served)
 
     def _find_link(self, key_map: KeyMap) -> KeyMap:
         """Find the chains that may stand for a map; the map itself if there are none."""
         linked = linked_map(sum(1 << key for field in key_map.fields for key in field.keys))
-        return linked if linked in self.linked and len(key_map.fields) == 1 else key_map
+        return linked if linked in self.linking.maps and len(key_map.fields) == 1 else key_map
 
     def _is_replaced(self, key_map: KeyMap) -> bool:
         linked = self._find_link(key_map)
@@ -209,9 +192,21 @@ class Serving:
         """
         for (key_map, pattern), work in served.items():
             own = hash_map(pattern, HASH_BITS)
-            is_linked = key_map is not None and key_map.linked
-            if pattern and not is_linked and self.admission.leaves_out(own):
-                self.admission.miss(own, price.CANDIDATE * max(work.candidates - work.matches, 0))
+            vain = max(work.candidates - work.matches, 0)
+            if key_map is not None and key_map.linked:
+                self._note_passed(key_map, pattern, price.STEP * vain)
+            elif pattern and self.admission.leaves_out(own):
+                self.admission.miss(own, price.CANDIDATE * vain)
+
+    def _note_passed(self, key_map: KeyMap, pattern: int, missed: float) -> None:
+        """Note that a search went past rows along chains of fewer keys."""
+        own = linked_map(pattern)
+        if key_map == own:
+            return
+        if self.admission.leaves_out(own):
+            self.admission.miss(own, missed)
+        elif missed > price.LINKED_ROW * self._rows:
+            self.linking.reconsider(pattern)
 
     def _list_missed(self) -> list[KeyMap]:
         """List the maps of patterns that would be built, if they had not been left out: their turn may come again."""
@@ -274,7 +269,8 @@ class Serving:
         if not (is_free and self.may_fall_back) or self.admission.leaves_out(own):
             return Server(best)
         # To put a part in order pays for as many tuples as save more than that takes.
-        saved = self.price_part(best, part.rows, pattern) - self.price_part(own, part.rows, pattern)
+        find = self.pricing.price_part
+        saved = find(best, part.rows, pattern) - find(own, part.rows, pattern)
         return Server(best, own, part.rows * price.SORTED_ROW / saved if saved > 0 else math.inf)
 
     @property
@@ -283,34 +279,7 @@ class Serving:
         return self._kind.is_free and self.chosen is not None
 
     def _choose(self, maps: Sequence[KeyMap], part: Part, pattern: int) -> KeyMap | None:
-        return min((None, *maps), key=lambda key_map: self.price_part(key_map, part.rows, pattern))
-
-    def price_part(self, key_map: KeyMap | None, rows: int, pattern: int, spare: int | None = None) -> float:
-        """Predict what a search takes for one tuple in so many rows."""
-        if key_map is None:
-            return price.CANDIDATE * rows
-        if not key_map.fields:
-            # By an order alone half of the rows are found.
-            return math.inf if pattern else price.CANDIDATE * rows / 2
-        if not key_map.list_fields(pattern):
-            return math.inf
-        look = self._guess(key_map, rows, pattern, spare)
-        return look._replace(candidates=look.candidates * self._find_times(key_map, pattern)).price
-
-    def _guess(self, key_map: KeyMap, rows: int, pattern: int, spare: int | None = None) -> price.Prediction:
-        """Predict a look by what is known of the rows alone."""
-        if key_map.linked:
-            return price.predict_walk(pattern, rows, self._sample.alike)
-        bits = self.find_bits(key_map, rows, spare)
-        return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
-
-    def _find_times(self, key_map: KeyMap, pattern: int) -> float:
-        """Say how many candidates are found of one that is guessed."""
-        return self.experience.find_times(key_map.list_keys(pattern), pattern, self._guess_candidates)
-
-    def _guess_candidates(self, served: Served, rows: int) -> float:
-        key_map, pattern = served
-        return rows if key_map is None else self._guess(key_map, rows, pattern).candidates
+        return min((None, *maps), key=lambda key_map: self.pricing.price_part(key_map, part.rows, pattern))
 
     def count_runs(self, pattern: int) -> int:
         """Say about how many runs the map that serves a search finds in one part."""
@@ -323,23 +292,33 @@ class Serving:
         best = None if part is None else self._choose(self.maps, part, pattern)
         if part is None or best is None or len(best.fields) < 2:
             return 1
-        look = self._guess(best, part.rows, pattern)
+        look = self.pricing.guess(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
+    def _has_room_for_chains(self, room: float) -> bool:
+        """Tell whether there is room for chains of every key, so that rows need not be put in order for less room."""
+        return room >= len(self._builder.keys) * price.count_linked_bytes(self._rows, CHAIN_SPARES[0])
+
+    def _list_walks(self, key_map: KeyMap) -> list[Option]:
+        """List what chains take and save, those of the fewest bytes first."""
+        found = {
+            one: self.pricing.price_part(key_map, self._rows, one[0], 0)
+            for one in sorted(self._asked)
+            if key_map.list_fields(one[0]) and self.linking.serves(one[0])
+        }
+        options = []
+        for spare in CHAIN_SPARES:
+            passed = price.price_passed(self._rows, spare) - price.price_passed(self._rows, 0)
+            prices = {(one, 0): walk + passed for one, walk in found.items()}
+            nbytes = price.count_linked_bytes(self._rows, spare)
+            options.append(Option(key_map, spare, nbytes, prices, price.LINKED_ROW))
+        return options
+
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
-        """List what a map takes and saves, the one of the fewest bytes first; an order may stand for chains."""
-        pattern = sum(1 << key for field in key_map.fields for key in field.keys)
-        own = hash_map(pattern, HASH_BITS) if key_map.linked else key_map
+        """List what a map takes and saves that puts rows in order; of chains, the one that may stand for them."""
+        own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS) if key_map.linked else key_map
         served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
-        options = [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
-        if key_map.linked:
-            each = self.price_part(key_map, self._rows, pattern) / max(len(groups), 1)
-            prices: dict[tuple[Asked, int], float] = {((pattern, None), number): each for number in range(len(groups))}
-            options += [
-                Option(key_map, spare, price.count_linked_bytes(self._rows, spare), prices, price.LINKED_ROW)
-                for spare in CHAIN_SPARES
-            ]
-        return sorted(options, key=lambda option: option.nbytes)
+        return [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
 
     def _price(self, key_map: KeyMap, served: Sequence[Asked], groups: Groups, spare: int) -> Option:
         """Predict what searches take for one tuple, in the rows as they are."""
@@ -348,21 +327,14 @@ class Serving:
             there = [one for one in served if self._may_serve(key_map, maps, one[0])]
             # Those by the same fields are guessed to take the same.
             each = {key_map.list_fields(pattern): pattern for pattern, _ in there}
-            guesses = {fields: self._guess_all(key_map, parts, pattern, spare) for fields, pattern in each.items()}
+            guesses = {
+                fields: self.pricing.guess_all(key_map, parts, pattern, spare) for fields, pattern in each.items()
+            }
             for one in there:
                 looks, candidates = guesses[key_map.list_fields(one[0])]
-                times = self._find_times(key_map, one[0]) if key_map.fields else 1.0
+                times = self.pricing.find_times(key_map, one[0]) if key_map.fields else 1.0
                 prices[one, number] = looks + candidates * times
         return Option(key_map, spare, self._count_bytes(key_map, spare), prices)
-
-    def _guess_all(self, key_map: KeyMap, parts: Sequence[Part], pattern: int, spare: int) -> tuple[float, float]:
-        """Guess what one tuple's looks into some parts take, and beside that their candidates."""
-        if not key_map.list_fields(pattern):
-            return sum(self.price_part(key_map, part.rows, pattern, spare) for part in parts), 0.0
-        looks = [self._guess(key_map, part.rows, pattern, spare) for part in parts]
-        return sum(one._replace(candidates=0.0).price for one in looks), price.CANDIDATE * sum(
-            one.candidates for one in looks
-        )
 
     def _may_serve(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None, pattern: int) -> bool:
         """Tell whether a search may find rows by a map in the parts that have some maps."""

@@ -47,7 +47,7 @@ class Course:
         self.duel: Duel | None = None
         self.guard = ArmGuard(turns=False)
         self.sample: TriedRows | None = None
-        self.prospect = Prospect(self.ledger, conduct.arms)
+        self.prospect = Prospect(self.ledger, conduct.arms, conduct.caching.arms)
         self.idle = IdleRows()
         # Rows so far, and idle rows until the next look.
         self.rows, self.look = 0, FIRST_LOOK
@@ -252,8 +252,7 @@ class Course:
 
     def _judge_duel(self, duel: Duel, challenger: Arm) -> None:
         """Count the round in a duel, and end it when it is decided."""
-        if challenger.policy.is_calm:
-            duel.warm = 0
+        duel.wait_for(challenger.policy, has_come=CHALLENGER in self._bills)
         duel.count(*(self.ledger.cases(self._bills.get(lane)) for lane in (CHALLENGER, CHAMPION)))
         if self.dealer.starved >= MOST_STARVED:
             wait = self.prospect.postpone(challenger.name, self.rows)
@@ -324,6 +323,7 @@ class Course:
         if self.independent:
             self.prospect.glance(self._route, fresh)
         if len(self.ready) > 1 or not self.independent:
+            self.prospect.joined = self.conduct.find_joined(self._route, self.ledger, fresh)
             self._consider()
         saves = self.prospect.wanted > 0
         most = LATEST_LOOK * LATEST_LOOK // FIRST_LOOK
@@ -337,6 +337,10 @@ class Course:
         self.prospect.wanted, self.next_challenge = 0.0, None
         # What rows show on their way is for nothing, so whoever gains by that alone comes before a sample.
         is_time = self.rows >= self.prospect.next_sample
+        if is_time and len(self.ready) < 2:
+            # A sample would show nothing, and what is hoped for does not wait for one.
+            self.prospect.give_up_sampling(self.rows)
+            is_time = False
         if is_time and not self.prospect.glanced:
             self._consider_sample()
             return
@@ -356,9 +360,6 @@ class Course:
             self.challenge()
 
     def _consider_sample(self) -> None:
-        if len(self.ready) < 2:
-            self.prospect.give_up_sampling(self.rows)
-            return
         current = self.ledger.current(self.champion, self.guard)
         if (price := self.prospect.price_sample(self.ready, current, self._attributes, self.rows)) is None:
             self.prospect.postpone_sample(self.rows)

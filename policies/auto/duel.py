@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eddy.contracts import Policy
+
 SURE = 2.5
 """Standard errors beyond which a difference is believed: each duel is looked at some ten times."""
 
@@ -48,6 +50,10 @@ less shows that they do, and a sample will tell what is to be had."""
 
 WARM_ROUNDS = 2
 """Rounds in which a challenger may learn before it is judged, if there was no sample to learn from."""
+
+MOST_TRIED = 24
+"""Rounds of a trial of its own that a challenger is waited for: a cache takes some to be filled, and ten to be
+judged."""
 
 YOUNG_ROUNDS = 4
 """Rounds in which a challenger may think more than it will later, unless it is calm sooner."""
@@ -215,6 +221,8 @@ class Duel:
     seen: float = 0.0
     rounds: int = 0
     glanced: bool = False
+    # Rounds in which its rows have paid for a trial.
+    tried: int = 0
     challenger: Cost = field(default_factory=Cost)
     champion: Cost = field(default_factory=Cost)
     pairs: Pairs = field(default_factory=Pairs)
@@ -233,6 +241,16 @@ class Duel:
         self.rounds += bool(challenger[0] >= (1 if self.turns else LEAST_PAIRED))
         if not self.turns:
             self._pair(challenger, champion)
+
+    def wait_for(self, policy: Policy, *, has_come: bool) -> None:
+        """Wait for a challenger that still learns, or whose rows pay for a trial: what they cost is forgotten then."""
+        if policy.is_trying and self.tried < MOST_TRIED:
+            self.tried, self.warm = self.tried + has_come, WARM_ROUNDS
+        elif self.tried and self.warm:
+            self.forget()
+            self.warm, self.seen = 0, 0.0
+        elif policy.is_calm:
+            self.warm = 0
 
     def end_warming(self) -> None:
         """End a round in which the challenger still learned: if it has not won by then, what it cost is forgotten."""
@@ -311,7 +329,7 @@ class Duel:
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
-        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds, self.glanced]
+        numbers = [self.turns, self.warm, self.hoped, self.seen, self.rounds, self.glanced, self.tried]
         sides = [self.challenger.sums, self.champion.sums, *(side.sums for side in self.level)]
         return {"arm": self.arm, "numbers": numbers, "sides": sides, "pairs": self.pairs.sums}
 
@@ -321,7 +339,7 @@ class Duel:
         turns, warm, hoped, seen, rounds, *glanced = state["numbers"]
         duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
         if glanced:
-            (duel.glanced,) = map(bool, glanced)
+            duel.glanced, duel.tried = bool(glanced[0]), int(sum(glanced[1:]))
             sides = (duel.challenger, duel.champion, *duel.level)
             for side, sums in zip(sides, state["sides"], strict=True):
                 side.sums = list(map(float, sums))

@@ -23,15 +23,28 @@ from eddy.policies.auto.arms import Arm, join_features
 from eddy.policies.auto.conduct import Conduct
 from eddy.policies.auto.course import Course
 from eddy.policies.auto.told import ask_champion, tell_regret
+from eddy.policies.caching.joined import Caching
 from eddy.policies.shared.checks import check_costs, check_share
 from eddy.policies.shared.merit import Costs
+from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
+
+WHERE = 'policy "auto"'
 
 LEAST_MILLISECONDS, MOST_MILLISECONDS = 10, 200
 """The bounds of the time that an arm may search in at once; between them, a part of what the account has left."""
 
 SEARCHED_PART = 0.25
 """The part of what the account has left that an arm may search for at once."""
+
+
+ARMS: Sequence[str | Mapping[str, Any]] = (
+    "source",
+    "content",
+    "query_mesh",
+    {"name": "a_caching", "order": "fixed"},
+)
+"""Who may show that it is cheaper, where nobody is named; whoever places caches, where some may be placed."""
 
 
 class Auto(Policy):
@@ -52,24 +65,23 @@ class Auto(Policy):
         self,
         setting: Setting,
         *,
-        arms: Sequence[str | Mapping[str, Any]] = ("source", "content", "query_mesh"),
+        arms: Sequence[str | Mapping[str, Any]] = ARMS,
         regret: float = 0.02,
         control: float = 0.01,
         attributes: Sequence[str] | None = None,
         d: int | None = None,
         costs: Costs = "time",
     ) -> None:
-        where = 'policy "auto"'
-        check_costs(costs, where=where)
-        check_share(regret, "regret", where=where)
-        check_share(control, "control", where=where)
-        self._choices = _check_arms(arms, where)
+        check_costs(costs, where=WHERE)
+        check_share(regret, "regret", where=WHERE)
+        check_share(control, "control", where=WHERE)
+        self._choices = _check_arms(_leave_out(arms, setting.options), WHERE)
         read = [column for column in setting.columns if column in setting.reads]
-        own = choose(attributes, read if attributes is None else setting.columns, d, where=where)
+        own = choose(attributes, read if attributes is None else setting.columns, d, where=WHERE)
         self._offered = {"attributes": [str(a.column) for a in own.attributes], "d": d, "costs": costs}
         self._setting = setting
-        makes = ((name, _make_arm(setting, choice, self._offered, where)) for name, choice in self._choices.items())
-        features = [(name, policy.features) for name, policy in makes]
+        made = [(name, _make_arm(setting, choice, self._offered, WHERE)) for name, choice in self._choices.items()]
+        features = [(name, policy.features) for name, policy in made]
         self.features = join_features(features, own)
         self._conduct = Conduct(
             written=setting.make("fixed", {}),
@@ -83,6 +95,7 @@ class Auto(Policy):
             unit=costs == "unit",
             cells=setting.cells,
             judged=setting.judged,
+            caching=Caching([name for name, one in made if one.is_trying is not None], setting.options),
             features=self.features,
         )
         self._alone = len(setting.operators) < 2 or not features
@@ -213,6 +226,11 @@ class Auto(Policy):
         """What a snapshot is valid for."""
         attributes = [str(attribute.column) for attribute in self.features.attributes]
         return [list(self._setting.operators), list(self._choices), attributes, self.features.buckets]
+
+
+def _leave_out(arms: Sequence[str | Mapping[str, Any]], options: Sequence[str]) -> Sequence[str | Mapping[str, Any]]:
+    """Leave the last arm out where nobody named any and the query has no two probes in a row: it places caches."""
+    return arms if arms is not ARMS or any(map(is_cached, options)) else ARMS[:-1]
 
 
 def _check_arms(arms: object, where: str) -> dict[str, str | Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,24 +31,28 @@ HOPE = 0.25
 """The part of what is left above the floor that a policy is hoped to gain, where the screen found less: it looks at one
 attribute at a time."""
 
+HOPE_OF_KEYS = 0.6
+"""The part of what look-ups may save in the place of probes that caches are hoped to gain: keys come again, or not."""
+
 MUCH_OF_MOST = 0.5
 """The part of what the most promising arm may save that another one has to promise to come before it."""
 
 UNSEEN = Found(1.0, 1.0, 1.0, 0.0, 0.0)
 """What is taken to be found where a sample cannot be had: nothing, and everything may be hoped for."""
 
-NUMBERS = ("next_sample", "patience", "sampled", "wanted", "glanced")
+NUMBERS = ("next_sample", "patience", "sampled", "wanted", "glanced", "joined")
 
 
 class Prospect:
     """What the last sample said, and who waits until when.
 
-    `tellers` has the arms, in the order in which they are tried, and whether they tell rows apart.
+    `tellers` has the arms, in the order in which they are tried, and whether they tell rows apart; those in `joining`
+    take one look-up for several probes.
     """
 
-    def __init__(self, ledger: Ledger, tellers: Mapping[str, bool]) -> None:
+    def __init__(self, ledger: Ledger, tellers: Mapping[str, bool], joining: Collection[str] = ()) -> None:
         self._ledger = ledger
-        self._tellers = tellers
+        self._tellers, self._joining = tellers, frozenset(joining)
         self.found: Found | None = None
         # The last sample, for arms to learn from.
         self.lesson: TriedRows | None = None
@@ -60,6 +64,8 @@ class Prospect:
         self.wanted = 0.0
         # The share that another order may save by what rows show on their way; good until there is a sample.
         self.glanced = 0.0
+        # The share that look-ups may save in the place of probes.
+        self.joined = 0.0
 
     def begin_anew(self, rows: int) -> None:
         """Forget what was found: the stream has changed, if only as a window fills up."""
@@ -162,6 +168,8 @@ class Prospect:
             if name == champion or self.waits.get(name, [0])[0] > rows:
                 continue
             hoped = self._hope(current / in_order, tells_classes=tells_classes) * in_order
+            if name in self._joining:
+                hoped = max(hoped, (HOPE_OF_KEYS * self.joined + current / in_order - 1) * in_order)
             each = ledger.arm_price(name, tells_classes=tells_classes)
             once = ledger.waking_price(name, tells_classes=tells_classes)
             # What it may save until it would be tried again has to be more than what it takes.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from eddy.contracts import CacheNote, Hop, Prices, Statistics
 from eddy.policies.caching.candidates import Candidate
+from eddy.policies.caching.rest import LONGEST, LONGEST_IN_USE
 from eddy.policies.caching.select import select
 from eddy.policies.caching.states import PROFILED, TRIED, UNUSED, USED, Standing, StreamCaches
 from eddy.policies.caching.worth import LATEST, ROUNDS
@@ -25,6 +26,10 @@ HOPELESS = 1.5
 HOPELESS_FOR_FEW = 3.0
 """The same while it is tried on a part of the rows, and for as many rounds after: all that it takes to begin is theirs,
 and fewer of them come with a key that another has found."""
+
+HOPELESS_AT_ONCE = 10.0
+"""The same for the first rounds of all: to find what comes with a key takes a few times what its probes take, unless
+most rows are dropped by the first probe, and the cache finds what would never have been looked for."""
 
 TRIALS_SHARE = 0.01
 """The share of what probes take that trials in vain may cost: the dearer one was, the later is the next."""
@@ -120,6 +125,37 @@ class SharedCaches:
         if self._costs == "time":
             self.find_upkeep(hop).add(upkeep)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no cache is in use or tried."""
+        return not self._force and not any(map(_is_in_use, self.streams.values()))
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a cache is tried, is new, or may be tried once enough keys are counted."""
+        return any(True for stream in self.streams.values() for _ in stream.list_busy())
+
+    def count_rest(self) -> int:
+        """Count the rounds that may go by until caches are looked at again: none while one is tried or is new."""
+        if self._force or self.is_trying:
+            return 0
+        return LONGEST if self.is_idle else LONGEST_IN_USE
+
+    def list_hops(self) -> list[Hop]:
+        """List the probes that caches may stand in for."""
+        parts = (stream.route[one.start : one.stop] for stream in self.streams.values() for one in stream.candidates)
+        return list(dict.fromkeys(hop for part in parts for hop in part))
+
+    def let_pass(self, rows: Mapping[str, float]) -> None:
+        """Let a round pass in which nobody counts: what is to be tried again waits on."""
+        for origin, stream in self.streams.items():
+            stream.let_pass(rows.get(origin, 0.0))
+
+    def forget_keys(self) -> None:
+        """Forget how often keys came: rows are others by now."""
+        for stream in self.streams.values():
+            stream.forget_keys()
+
     def learn(self, rows: Mapping[str, float], known: Known) -> None:
         """Judge the caches at the end of a round in which so many rows of each stream came."""
         for origin, stream in self.streams.items():
@@ -164,15 +200,15 @@ class SharedCaches:
         """Use a cache that is tried, go on with it, or give it up."""
         users = [user for user in self._list_users(hop, TRIED) if user.standing.takings.seen]
         seen = max((user.standing.takings.seen for user in users), default=0)
-        if seen < LATEST:
+        if not seen:
             return
         # Streams that use it already pay for it.
         upkeep = 0.0 if self._list_users(hop, USED) else self.find_upkeep(hop).price
         share = self._share(users, known, upkeep)
         is_falling = any(user.standing.takings.is_falling for user in users)
-        if share <= 1 - self._change:
+        if share <= 1 - self._change and seen >= LATEST:
             self._adopt(users, share, known)
-        elif seen >= LATEST + ROUNDS or (share > _find_limit(seen) and not is_falling):
+        elif seen >= LATEST + ROUNDS or (share > _find_limit(seen) and (seen < LATEST or not is_falling)):
             for user in self._list_users(hop, TRIED):
                 self._give_up(user, f"tried, and took {share:.2f} of what the probes take", known)
 
@@ -220,6 +256,9 @@ class SharedCaches:
         for user, promise in self._list_promises(known):
             users.setdefault(user.candidate.hop, []).append(user)
             promises[user.candidate.hop] = promises.get(user.candidate.hop, 0.0) + promise
+        for hop in promises:
+            if not self._list_users(hop, USED):
+                promises[hop] -= self._expect_upkeep(users[hop][0].candidate.inputs, known)
         best = max(promises, key=lambda hop: promises[hop], default=None)
         if best is None:
             return
@@ -229,6 +268,15 @@ class SharedCaches:
                 self.find_upkeep(best).begin()
             for user in users[best]:
                 user.stream.begin_trial(user.candidate)
+
+    def _expect_upkeep(self, inputs: frozenset[str], known: Known) -> float:
+        """Expect what it takes at least to keep a cache up: the combinations that come of the rows of a round.
+
+        Where rows of an input are joined with others first, nothing shows how many that will be.
+        """
+        if self._costs == "unit":
+            return 0.0
+        return sum(self.streams[name].price_fresh(inputs, *known) for name in inputs & self.streams.keys())
 
     def _list_promises(self, known: Known) -> Iterator[tuple[User, float]]:
         """List the caches whose trial is due and that may save something, with how much in a round."""
@@ -289,7 +337,13 @@ class SharedCaches:
 
 def _find_limit(seen: int) -> float:
     """Find from which share on a trial ends that was seen for so many rounds."""
+    if seen < LATEST:
+        return HOPELESS_AT_ONCE
     return HOPELESS if seen >= 2 * LATEST else HOPELESS_FOR_FEW
+
+
+def _is_in_use(stream: StreamCaches) -> bool:
+    return any(stream.list_standing(TRIED, USED))
 
 
 def _divide(taken: float, without: float) -> float:

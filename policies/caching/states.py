@@ -12,8 +12,9 @@ from eddy.contracts import Hashes, Hop, Prices, Statistics
 from eddy.observe.distinct import DistinctKeys, estimate_misses
 from eddy.policies.caching.candidates import Candidate, place
 from eddy.policies.caching.select import Offer
-from eddy.policies.caching.worth import LATEST, Takings, price_filters, price_probes
+from eddy.policies.caching.worth import LATEST, ROUNDS, Takings, price_filters, price_probes
 from eddy.policies.shared.merit import Costs
+from eddy.query.join_graph import probe_target
 
 PROFILED, TRIED, USED, UNUSED = "profiled", "tried", "used", "unused"
 
@@ -76,6 +77,8 @@ class StreamCaches:
         self.candidates: Sequence[Candidate] = ()
         # Rows of the last round, and how many rounds there were.
         self.rows, self._rounds = 0.0, 0
+        # The round in which keys were last counted.
+        self._counted = 0
         self.decided = 0
 
     @property
@@ -101,6 +104,13 @@ class StreamCaches:
         """List the caches in some states."""
         known = ((one, self.stand(one)) for one in self.candidates)
         return ((one, standing) for one, standing in known if standing.state in states)
+
+    def list_busy(self) -> Iterator[Standing]:
+        """List the caches of which more is to be known soon: they are tried, are new, or their keys are counted."""
+        for one, standing in self.list_standing(PROFILED, UNUSED, TRIED, USED):
+            is_young = standing.state == USED and standing.takings.seen < ROUNDS
+            if standing.state == TRIED or is_young or self.is_counting(one):
+                yield standing
 
     def follow(self, route: tuple[Hop, ...], candidates: Sequence[Candidate]) -> None:
         """Follow the route; with another one go its caches."""
@@ -133,16 +143,26 @@ class StreamCaches:
         if any(self._route[one.start] == hop and self.stand(one).is_due for one in self.candidates):
             known = self._keys.setdefault(hop, DistinctKeys())
             # Keys may begin to come again: once enough are known, a few are counted from time to time.
-            if not known.is_full or self._rounds % SELDOM == 0:
+            if not (known.is_full and 0 < self._rounds - self._counted < SELDOM):
                 known.add(keys())
+                self._counted = self._rounds
+
+    def forget_keys(self) -> None:
+        """Forget how often keys came."""
+        self._keys.clear()
 
     def end_round(self, rows: float) -> None:
         """End a round in which so many rows came."""
-        self.rows, self._rounds = rows, self._rounds + 1
+        self.rows = rows
         for one in self.candidates:
-            standing = self.stand(one)
-            standing.takings.end_round()
-            standing.waited += rows
+            self.stand(one).takings.end_round()
+        self.let_pass(rows)
+
+    def let_pass(self, rows: float) -> None:
+        """Let a round pass in which so many rows came."""
+        self._rounds += 1
+        for one in self.candidates:
+            self.stand(one).waited += rows
 
     def price_probes(self, one: Candidate, rows: float, prices: Prices, statistics: Statistics) -> float:
         """Price what a cache saves if it takes nothing: filters among its probes have more tuples behind it."""
@@ -169,13 +189,31 @@ class StreamCaches:
             tuples *= statistics[hop].rate
         return tuples
 
+    def is_counting(self, one: Candidate) -> bool:
+        """Whether keys are being counted, and too few have come yet: till then nobody knows whether any come again."""
+        known = self._keys.get(self._route[one.start])
+        return known is not None and not known.is_known and self.stand(one).is_due
+
     def is_due(self, one: Candidate, prices: Prices, statistics: Statistics) -> bool:
         """Tell whether to try a cache: it has waited for long, or its probes take much more than they did."""
         standing = self.stand(one)
+        if self.is_counting(one):
+            return False
         if standing.is_due or standing.state not in (PROFILED, UNUSED):
             return standing.is_due
         without = self.price_probes(one, self.rows * self._count_coming(one, statistics), prices, statistics)
         return standing.waited >= self._interval and without > GROWN * standing.without > 0
+
+    def price_fresh(self, inputs: frozenset[str], prices: Prices, statistics: Statistics) -> float:
+        """Price the combinations that a round's rows make with other inputs of a cache, if they are joined first."""
+        tuples, left, price = self.rows, inputs - {self.origin}, 0.0
+        for hop in self._route:
+            if left and hop.operator in self._probes:
+                if probe_target(hop.operator) not in left:
+                    return 0.0
+                left, price = left - {probe_target(hop.operator)}, prices[hop].unit
+                tuples *= statistics[hop].rate
+        return tuples * price
 
     def promise(self, one: Candidate, prices: Prices, statistics: Statistics) -> float:
         """Say what a cache could save in a round, if its look-ups cost what a probe costs.
@@ -193,7 +231,7 @@ class StreamCaches:
     def _estimate_misses(self, hop: Hop, tuples: float) -> float:
         """Estimate the share of so many tuples whose key comes for the first time; 0 while nothing is known."""
         known = self._keys.get(hop)
-        return 0.0 if known is None or not known.windows else estimate_misses(known, tuples)
+        return 0.0 if known is None or not known.is_known else estimate_misses(known, tuples)
 
     def _price_one(self, hop: Hop, rows: float, prices: Prices) -> float:
         """Price a tuple that finds nothing in a probe: what it takes to look a key up."""
@@ -215,7 +253,7 @@ class StreamCaches:
             "candidates": [[list(one.hop), one.start, one.stop, sorted(one.inputs)] for one in self.candidates],
             "known": [[*hop, standing.snapshot()] for hop, standing in self._known.items()],
             "keys": [[*hop, keys.snapshot()] for hop, keys in self._keys.items()],
-            "rows": [self.rows, self._rounds],
+            "rows": [self.rows, self._rounds, self._counted],
             "decided": self.decided,
         }
 
@@ -231,4 +269,6 @@ class StreamCaches:
         for operator, pattern, told in state["keys"]:
             self._keys[Hop(operator, pattern)] = DistinctKeys()
             self._keys[Hop(operator, pattern)].restore(told)
-        (self.rows, self._rounds), self.decided = state["rows"], state["decided"]
+        # An older version did not know when keys were last counted.
+        (self.rows, self._rounds, *counted), self.decided = state["rows"], state["decided"]
+        self._counted = counted[0] if counted else self._rounds

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import caches, joins
 from benchmarks.measure import Ratio
-from eddy.jobs.workloads.joins.chain import chain
+from eddy.jobs.experiments.workloads.joins.chain import chain
 
 
 @pytest.mark.parametrize("multiplicity", [1, 20])

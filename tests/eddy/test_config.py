@@ -86,7 +86,13 @@ def test_a_file_is_a_job(tmp_path: Path) -> None:
     assert [stream.window for stream in job.query.streams] == [Range("10 minutes"), Rows(3)]
     assert [f.name for f in job.query.filters] == ["odd", "named"]
     assert job.policy == {"name": "lottery", "half_life": 50}
-    assert job.sources["a"] == {"format": "rate", "per_second": 5, "partitions": None, "options": {}}
+    assert job.sources["a"] == {
+        "format": "rate",
+        "per_second": 5,
+        "partitions": None,
+        "select": [],
+        "options": {},
+    }
     assert job.sources["b"]["options"] == {"kafka.sasl.jaas.config": "user hush"}
     assert job.spark == {"spark.sql.shuffle.partitions": "4", "spark.sql.ansi.enabled": "true"}
     assert job.sink["format"] == "console"

@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission, price, serving
+from eddy.operators.index import admission, price
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -374,7 +374,6 @@ def test_searches_that_go_to_and_fro_do_not_take_the_indexes_along(
 def test_where_searches_go_along_chains_nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A row joins a chain once, so no other index is cheaper; without compiled kernels there are no chains."""
     monkeypatch.setattr(learned, "LOOK", 0)
-    monkeypatch.setattr(serving, "MOST_KEYS", 8)
     often = {"kind": "chosen", "period": 500, "trigger": 500, "theta": 0.01}
     parts = steady_batches(16)
     looks = {}
@@ -437,7 +436,7 @@ def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytes
     parts = graph_batches([BEFORE, AFTER], 12)
     schemas = {name: part.schema for name, part in parts[0].items()}
     order = {"name": "fixed", "order": [f"probe_{name}" for name in "abcd"]}
-    running = wiring.engine(GRAPH, schemas, order, tables={}, clock=float, seed=0)
+    running = wiring.engine(GRAPH, schemas, order, tables={}, clock=float, seed=0, index={"chains": False})
     candidates = []
     for part in parts:
         for _ in running.run(part):

@@ -129,3 +129,14 @@ def test_a_filter_may_not_have_the_name_of_an_option() -> None:
             joins=["a.k = b.k"],
             filters=[eddy.Filter("meets_b", on="a", where="k < 8")],
         )
+
+
+@pytest.mark.parametrize("name", ["meets_quota", "cached_x", "whole_days"])
+def test_filters_of_a_join_have_no_names_of_operators(name: str) -> None:
+    """Of one stream they may: there are no such operators."""
+    filters = [eddy.Filter(name, on="a", where="k < 8")]
+    streams = [eddy.Stream("a", time="ts"), eddy.Stream("b", time="ts")]
+    expected = f'filter "{name}": operators of joins have names that begin with "meets_" or "cached_" or "whole_"'
+    with pytest.raises(eddy.QueryError, match=expected):
+        eddy.Query(streams=streams, joins=["a.k = b.k"], filters=filters)
+    assert eddy.Query(streams=streams[:1], filters=filters).filters[0].name == name

@@ -30,7 +30,7 @@ def test_a_run_draws_its_pipelines() -> None:
 
 def test_a_tree_is_drawn_too() -> None:
     text = eddy.explain(pairs({"name": "x_join", "tree": "((r s) t)"}))
-    assert "  t > whole_r_s\n    whole_r_s by s.k, for probe_r > probe_s: used, the tree has it; " in text
+    assert "  t > whole_r_s\n    whole_r_s by s.k, for probe_r > probe_s: used, the tree ((r s) t) has it; " in text
 
 
 def test_runs_without_caches_draw_none() -> None:

@@ -10,10 +10,16 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql.functions import udf
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf, pandas_udf
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import BooleanType, IntegerType
 
 import eddy
+from eddy.spark.versions import HAS_ARROW_UDF
+
+if not HAS_ARROW_UDF:
+    pytest.skip("this Spark has no functions of Arrow arrays", allow_module_level=True)
+
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 BOOLEAN = BooleanType()
 

@@ -11,8 +11,8 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.registry import attributes
-from eddy.jobs.workloads.shapes import OUTLIER, SENTINEL, SHAPES, shape
+from eddy.jobs.experiments.workloads.attributes import attributes
+from eddy.jobs.experiments.workloads.shapes import OUTLIER, SENTINEL, SHAPES, shape
 from eddy.tuples.arrays import Mask
 
 ROWS = 20_000
@@ -155,7 +155,7 @@ def test_each_class_has_a_dear_operator_which_comes_last() -> None:
 
 def test_a_dear_row_takes_so_many_times_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: list[float] = []
-    monkeypatch.setattr("eddy.jobs.workloads.columns.burn", spent.append)
+    monkeypatch.setattr("eddy.jobs.experiments.workloads.columns.burn", spent.append)
     workload = made(selectivities=EVEN, dear=20, cost_us=3)
     outcomes(workload)
     assert spent == pytest.approx([3 * ROWS * (1 + 19 / 4)] * 4, rel=0.1)

@@ -26,6 +26,7 @@ from eddy.jobs.run.progress_line import Teller, write_bar
 from eddy.jobs.run.stopping import Stop
 from eddy.jobs.workloads.web import bad_token, requests
 from tests.house import ROOT
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -92,6 +93,7 @@ def read(place: Path) -> list[int]:
     return sorted(numbers)
 
 
+@WITHOUT_STATE
 def test_files_are_filtered_in_one_pass(spark: SparkSession, tmp_path: Path) -> None:
     """Rows are in one sink or the other, once."""
     sinks = '[sink]\nformat = "parquet"\npath = "out"\n[rejected]\nformat = "parquet"\npath = "aside"\n'
@@ -108,6 +110,7 @@ def test_files_are_filtered_in_one_pass(spark: SparkSession, tmp_path: Path) -> 
     assert read(tmp_path / "out") == EXPECTED
 
 
+@WITHOUT_STATE
 def test_both_sinks_are_served_by_one_pass(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +170,7 @@ def test_only_tasks_of_the_pass_are_counted(spark: SparkSession) -> None:
     assert count_tasks(spark, "nobody") == (0, 0)
 
 
+@WITHOUT_STATE
 def test_every_sink_takes_a_batch(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     memory = '[sink]\nformat = "memory"\n[rejected]\nformat = "memory"\n'
     run(spark, job(tmp_path, memory))
@@ -181,6 +185,7 @@ def test_every_sink_takes_a_batch(spark: SparkSession, tmp_path: Path, capfd: py
     assert "finished: 450 rows" in run(spark, job(tmp_path, NOOP))
 
 
+@WITHOUT_STATE
 def test_a_stream_puts_aside_beside_its_answer(spark: SparkSession, tmp_path: Path) -> None:
     """Each has a checkpoint of its own, and so has each row exactly once, also over a restart."""
     source = FILES.replace('mode = "batch"', "files_per_trigger = 1")
@@ -198,6 +203,7 @@ def test_a_stream_puts_aside_beside_its_answer(spark: SparkSession, tmp_path: Pa
     assert (tmp_path / "mark" / "rejected" / "commits").is_dir()
 
 
+@WITHOUT_STATE
 def test_a_failure_of_either_query_ends_both(spark: SparkSession, tmp_path: Path) -> None:
     """The rows that are put aside have nowhere to go."""
     source = FILES.replace('mode = "batch"\n', "")
@@ -212,6 +218,7 @@ def fails(frame: DataFrame, number: int) -> None:
     raise OSError("nowhere to go")
 
 
+@WITHOUT_STATE
 def test_a_pass_can_be_stopped(spark: SparkSession, tmp_path: Path) -> None:
     stop = Stop()
     stop.ask()
@@ -220,6 +227,7 @@ def test_a_pass_can_be_stopped(spark: SparkSession, tmp_path: Path) -> None:
     assert told.endswith(f"{STOPPED}\n")
 
 
+@WITHOUT_STATE
 def test_the_example_prints_what_it_says(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     """conf/batch_filters.toml, with what plain Python makes of the same rows."""
     asked = load(ROOT / "conf" / "batch_filters.toml")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eddy.jobs.workloads.burn import add_work, burn
+from eddy.jobs.experiments.workloads.burn import add_work, burn
 
 ASKED_US = 5_000
 

@@ -17,7 +17,8 @@ import pytest
 
 import eddy
 from eddy.jobs import cli, dist
-from eddy.jobs.commands import doctor, run
+from eddy.jobs.commands import run
+from eddy.requirements import OF_SPARK, PYTHON, REQUIRED
 from tests.house import ROOT
 
 
@@ -304,7 +305,9 @@ def test_doctor_knows_what_setup_asks_for() -> None:
     parser = configparser.RawConfigParser()
     parser.read(ROOT / "setup.cfg", encoding="utf-8")
     asked = [*parser["options"]["install_requires"].split("\n"), *parser["options.extras_require"]["spark"].split("\n")]
-    assert sorted(f"{name} >={low},<{high}" for name, low, high in doctor.REQUIRED) == sorted(filter(None, asked))
+    told = [f"{name} >={low},<{high}" for name, low, high in (*REQUIRED, *OF_SPARK)]
+    assert sorted(told) == sorted(filter(None, asked))
+    assert parser["options"]["python_requires"] == f">={PYTHON}"
 
 
 @pytest.mark.process

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eddy.errors import QueryError
-from eddy.jobs.workloads.drift import drift
+from eddy.jobs.experiments.workloads.drift import drift
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ import pytest
 
 import eddy
 from eddy.jobs import cli
+from eddy.jobs.comparison import job_comparison
+from eddy.jobs.comparison.sampling import sample
 from eddy.jobs.config.config import load
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.experiments import job_comparison
-from eddy.jobs.experiments.sampling import sample
 from eddy.jobs.run.checking import check
 from eddy.jobs.sources.kafka import Kafka
 from eddy.jobs.sources.rate import Rate

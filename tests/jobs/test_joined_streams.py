@@ -16,10 +16,10 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.joins.equi_join import ARRIVAL_US, IN_WINDOW
-from eddy.jobs.workloads.lab import SENSORS, generate_readings
-from eddy.jobs.workloads.market import AGRICULTURE, BULLISH, POOR, WRITTEN
-from eddy.jobs.workloads.registry import equi_join, lab, lab_places, market
+from eddy.jobs.experiments.workloads.joins.equi_join import ARRIVAL_US, IN_WINDOW, equi_join
+from eddy.jobs.experiments.workloads.lab import SENSORS, generate_readings, lab
+from eddy.jobs.experiments.workloads.lab_places import lab_places
+from eddy.jobs.experiments.workloads.market import AGRICULTURE, BULLISH, POOR, WRITTEN, market
 from eddy.local import iter_local
 
 SMALL: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ import pytest
 
 import eddy
 from eddy.errors import QueryError
-from eddy.jobs.workloads.lab import BRIGHT, SENSORS, WINDOWS, generate_readings, lab, lab_trace
+from eddy.jobs.experiments.workloads.lab import BRIGHT, SENSORS, WINDOWS, generate_readings, lab, lab_trace
 
 ROWS = 80_000
 """Nearly a day."""

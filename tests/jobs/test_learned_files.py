@@ -20,6 +20,7 @@ from eddy.jobs.run.checking import check
 from eddy.jobs.run.one_pass import run_once
 from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.stopping import Stop
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -169,6 +170,7 @@ def test_there_is_nothing_to_carry_yet(tmp_path: Path, capsys: pytest.CaptureFix
     assert "learned: nothing has been left in" in capsys.readouterr().err
 
 
+@WITHOUT_STATE
 def test_a_job_goes_on_from_what_was_carried(spark: SparkSession, learned: Path, tmp_path: Path) -> None:
     """With another seed no worker knows the query, so that what it goes on from is the file."""
     place = tmp_path / "second"

@@ -11,8 +11,9 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.joins.multi_route import Recipe, best_orders
-from eddy.jobs.workloads.registry import build, lab, multi_route
+from eddy.jobs.experiments.workloads.joins.multi_route import Recipe, best_orders, multi_route
+from eddy.jobs.experiments.workloads.lab import lab
+from eddy.jobs.workloads.registry import build
 from eddy.query import Range
 from tests.reference import Question, Source, answer
 

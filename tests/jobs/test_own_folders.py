@@ -15,11 +15,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from eddy.jobs import dist
 from eddy.jobs.commands.run import submission
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.jobs.workloads.web import requests
 from tests.house import LINKED, ROOT
+from tests.test_readme import blocks
 
 JOB = """
 [query]
@@ -82,6 +84,7 @@ print(sorted(result.results["web_size"].to_pylist()))
 }
 
 SHIPPED = ("eddy", *LINKED)
+EXPERIMENT = str(ROOT / "conf" / "experiments" / "quick.toml")
 
 
 @pytest.fixture
@@ -150,10 +153,11 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree / "made"
 
 
-def modules_of_the_checkout() -> set[str]:
-    """Every file of ours that is imported, under the one name that it has."""
+def modules_of_a_wheel() -> set[str]:
+    """Every file of ours that is imported, under the one name that it has, but for what experiments alone need."""
     packed = (Path(folder, name) for folder, _, names in os.walk(ROOT / "eddy", followlinks=True) for name in names)
-    return {path.relative_to(ROOT).as_posix() for path in packed if path.suffix == ".py"}
+    names = {path.relative_to(ROOT).as_posix() for path in packed if path.suffix == ".py"}
+    return {name for name in names if not name.startswith("eddy/jobs/experiments/")}
 
 
 def install(wheel: Path, bare: Path, folder: Path) -> None:
@@ -164,10 +168,43 @@ def install(wheel: Path, bare: Path, folder: Path) -> None:
 def test_a_wheel_has_one_name_and_runs_beside_them(own: Path, bare: Path, packages: Path) -> None:
     (wheel,) = packages.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        assert {name for name in packed.namelist() if name.endswith(".py")} == modules_of_the_checkout()
+        names = packed.namelist()
+    assert {name for name in names if name.endswith(".py")} == modules_of_a_wheel()
+    (info,) = {name.partition("/")[0] for name in names} - {"eddy"}
+    assert info.endswith(".dist-info")
+    top = next(name for name in names if name.endswith("top_level.txt"))
+    with zipfile.ZipFile(wheel) as packed:
+        assert packed.read(top).split() == [b"eddy"]
     install(wheel, bare, own)
     assert ended(bare, "local.py", cwd=own) == "[500, 502]\n"
     assert "job.toml" in ended(bare.parent / "eddy", "validate", "job.toml", cwd=own)
+    assert "Firefox" in ended(bare, "-c", blocks("README.md")[0], cwd=own)
+
+
+@pytest.mark.process
+def test_what_only_a_clone_has_is_told_of(own: Path, bare: Path, packages: Path) -> None:
+    (wheel,) = packages.glob("*.whl")
+    install(wheel, bare, own)
+    (own / "lab.toml").write_text(JOB.replace('"web"\nparameters = { rows = 200 }', '"lab"'))
+    for command, what in (("validate", 'workload "lab"'), ("compare", f'"{EXPERIMENT}"')):
+        asked: list[str | Path] = [bare.parent / "eddy", command, "lab.toml" if command == "validate" else EXPERIMENT]
+        done = subprocess.run(asked, cwd=own, capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert f"{what}: expected a clone of the repository, where experiments are" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.process
+def test_a_project_of_a_wheel_and_of_the_zip(own: Path, bare: Path, packages: Path) -> None:
+    """A project is made, is right, and passes its tests."""
+    (wheel,) = packages.glob("*.whl")
+    install(wheel, bare, own)
+    dist.pack(own / "eddy.zip")
+    zipped = {"PYTHONPATH": str(own / "eddy.zip")}
+    for name, python, more in (("wheel", bare, {}), ("zip", python_without_eddy(own / "other"), zipped)):
+        eddy: list[str | Path] = [python, "-m", "eddy.jobs.cli"]
+        assert f"next: cd {name} && eddy run job.toml" in ended(*eddy, "init", name, cwd=own, **more)
+        assert "3 passed" in ended(python, "-m", "pytest", "-q", cwd=own / name, **more)
 
 
 @pytest.mark.long  # the job of a checkout is run in every test
@@ -177,6 +214,26 @@ def test_a_job_of_a_wheel(own: Path, bare: Path, packages: Path) -> None:
     install(wheel, bare, own)
     ended(bare.parent / "eddy", "run", "job.toml", "--quiet", cwd=own, PYSPARK_PYTHON=str(bare))
     assert found(own) == expected()
+    ended(bare.parent / "eddy", "init", "demo", cwd=own)
+    told = ended(bare.parent / "eddy", "run", "job.toml", cwd=own / "demo", PYSPARK_PYTHON=str(bare))
+    assert "finished after micro-batch" in told
+
+
+@pytest.mark.long  # a wheel is installed without what it needs in every test
+@pytest.mark.process
+def test_a_wheel_in_an_empty_environment(tmp_path: Path, packages: Path) -> None:
+    """It installs what it needs, and the first program of the README runs, as does a project's check."""
+    (wheel,) = packages.glob("*.whl")
+    venv.create(tmp_path / "empty", symlinks=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    asked: list[str | Path] = [sys.executable, "-m", "pip", "--python", python, "install", "-q", wheel]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "No matching distribution" in done.stderr or "Connection" in done.stderr:
+        pytest.skip("no registry of packages can be reached")
+    assert done.returncode == 0, done.stderr
+    assert "Firefox" in ended(python, "-c", blocks("README.md")[0], cwd=tmp_path)
+    ended(python.parent / "eddy", "init", "demo", cwd=tmp_path)
+    assert "is right" in ended(python.parent / "eddy", "validate", "job.toml", cwd=tmp_path / "demo")
 
 
 @pytest.mark.process
@@ -184,7 +241,7 @@ def test_a_sdist_has_every_file_once(packages: Path) -> None:
     (sdist,) = packages.glob("*.tar.gz")
     with tarfile.open(sdist) as packed:
         names = [name.partition("/")[2] for name in packed.getnames() if name.endswith(".py")]
-    assert set(names) == modules_of_the_checkout()
+    assert set(names) == modules_of_a_wheel()
     assert len(names) == len(set(names))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eddy
-from eddy.jobs.workloads.joins.points import PAIRS, RATES, SELECTIVITIES
+from eddy.jobs.experiments.workloads.joins.points import PAIRS, RATES, SELECTIVITIES
 from eddy.jobs.workloads.registry import build
 
 ROWS = 200_000

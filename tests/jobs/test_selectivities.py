@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eddy.errors import QueryError
-from eddy.jobs.workloads.selectivities import TABLE1, best_calls, selectivities
+from eddy.jobs.experiments.workloads.selectivities import TABLE1, best_calls, selectivities
 
 
 @pytest.mark.parametrize("operators", [2, 6, 8])

@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from eddy.jobs.workloads.ordering.exact import MOST_OPERATORS
-from eddy.jobs.workloads.selectivities import best_calls, best_order, calls_of, selectivities
+from eddy.jobs.experiments.workloads.ordering.exact import MOST_OPERATORS
+from eddy.jobs.experiments.workloads.selectivities import best_calls, best_order, calls_of, selectivities
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -28,12 +28,16 @@ from eddy.jobs.run.sinks import SINKS
 from eddy.jobs.sources.kafka import Kafka
 from eddy.jobs.sources.registry import SOURCES
 from eddy.jobs.workloads.web import requests
+from eddy.spark.versions import HAS_READ_LIMITS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PATIENCE = 120
 """Seconds in which a row must come: much more than it takes, so that a hang is an error."""
+
+PACE = [200, 200, 100] if HAS_READ_LIMITS else [500]
+"""Rows of the micro-batches in which a workload comes."""
 
 TAKEN: list[tuple[int, int]] = []
 
@@ -84,14 +88,14 @@ def test_what_is_described_is_what_there_is() -> None:
 def test_a_workload_comes_in_micro_batches_in_order(spark: SparkSession, tmp_path: Path) -> None:
     asked = job(tmp_path, WEB, NOW + '[sink]\nformat = "memory"\nname = "webs"')
     query = ran(spark, asked)
-    assert [progress["numInputRows"] for progress in query.recentProgress] == [200, 200, 100]
+    assert [progress["numInputRows"] for progress in query.recentProgress] == PACE
     found = spark.table("webs").toArrow()
     assert found.num_rows == 500
     assert sorted(found["s_body"].to_pylist()) == sorted(requests(500)["body"].to_pylist())
     (first, *_) = query.recentProgress
-    told = fields(first, "200", sums_of(first))
-    assert told.startswith("batch=0 rows=200 total=200 rows_per_second=")
-    assert told.endswith(" results=200")
+    told = fields(first, str(PACE[0]), sums_of(first))
+    assert told.startswith(f"batch=0 rows={PACE[0]} total={PACE[0]} rows_per_second=")
+    assert told.endswith(f" results={PACE[0]}")
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])
@@ -151,7 +155,7 @@ def test_a_function_takes_every_micro_batch(spark: SparkSession, tmp_path: Path)
     TAKEN.clear()
     rest = f'{NOW}[sink]\nformat = "foreach_batch"\nfunction = "tests.jobs.test_sources:take"\n'
     ran(spark, job(tmp_path, WEB, f'{rest}[checkpoint]\nlocation = "{tmp_path}/c"'))
-    assert TAKEN == [(0, 200), (1, 200), (2, 100)]
+    assert list(enumerate(PACE)) == TAKEN
 
 
 def test_parquet_files_are_read_and_written(spark: SparkSession, tmp_path: Path) -> None:
@@ -183,7 +187,7 @@ def test_options_are_heeded_where_the_columns_are_read_as_well(spark: SparkSessi
 
 def test_what_goes_nowhere_is_computed_all_the_same(spark: SparkSession, tmp_path: Path) -> None:
     query = ran(spark, job(tmp_path, WEB, NOW + '[sink]\nformat = "noop"'))
-    assert list(eddy.report_of(query).batches()["results"]) == [200, 200, 100]
+    assert list(eddy.report_of(query).batches()["results"]) == PACE
 
 
 def test_a_setup_runs_once_in_every_worker(spark: SparkSession, tmp_path: Path) -> None:
@@ -191,7 +195,7 @@ def test_a_setup_runs_once_in_every_worker(spark: SparkSession, tmp_path: Path) 
     for number in range(2):
         rest = f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "memory"\nname = "small{number}"'
         query = ran(spark, job(tmp_path, WEB, rest))
-        assert len(query.recentProgress) == 3
+        assert len(query.recentProgress) == len(PACE)
         expected = sum(size < 5_000 for size in requests(500)["size"].to_pylist())
         assert spark.table(f"small{number}").count() == expected
 

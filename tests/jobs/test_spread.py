@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eddy.jobs.workloads.registry import stream_star
-from eddy.jobs.workloads.spread import PAIR, SPREADS
+from eddy.jobs.experiments.workloads.spread import PAIR, SPREADS
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 
 ROWS = 50_000
 

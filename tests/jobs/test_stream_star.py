@@ -11,9 +11,9 @@ import pytest
 import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
-from eddy.jobs.workloads.ordering.exact import cost_by_row
-from eddy.jobs.workloads.registry import stream_star
-from eddy.jobs.workloads.selectivities import selectivities
+from eddy.jobs.experiments.workloads.ordering.exact import cost_by_row
+from eddy.jobs.experiments.workloads.selectivities import selectivities
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 
 ROWS = 20_000
 SIGMAS = 5

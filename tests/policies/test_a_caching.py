@@ -310,19 +310,68 @@ def test_a_policy_that_goes_on_from_a_snapshot_uses_its_caches() -> None:
     assert sum(count.filled for count in filled) > sum(count.filled for count in used)
 
 
-@pytest.mark.parametrize("name", ["cached_x", "cached_r_s", "cachedness"])
-def test_a_filter_may_be_called_like_a_cache(name: str) -> None:
+@pytest.mark.parametrize("name", ["cached_x", "cachedness"])
+def test_a_filter_of_one_stream_may_be_called_like_a_cache(name: str) -> None:
     """What the order learns of it, and where it goes, does not depend on its name."""
 
     def count(name: str) -> list[int]:
-        query, data = make()
-        filters = [
-            eddy.Filter("few", on="t", where="t.ts % 10 > 0"),
-            eddy.Filter(name, on="t", where="t.k < 2"),
-        ]
-        asked = dataclasses.replace(query, filters=filters)
-        policy = {"name": "a_caching", "costs": "unit", "force": ["cached_s_t"]}
-        told = eddy.run_local(asked, data, policy=policy, batch_rows=200, clock=steady_clock()).report
+        _, data = make()
+        filters = [eddy.Filter("few", on="t", where="t.ts % 10 > 0"), eddy.Filter(name, on="t", where="t.k < 2")]
+        query = eddy.Query(streams=[eddy.Stream("t", time="ts")], filters=filters)
+        policy = {"name": "a_caching", "costs": "unit"}
+        told = eddy.run_local(query, {"t": data["t"]}, policy=policy, batch_rows=200, clock=steady_clock()).report
         return [int(calls) for calls in told.batches()["routing_calls"]]
 
     assert count(name) == count("another")
+
+
+def test_who_has_nothing_to_gain_is_told_of_few_steps() -> None:
+    """Keys of the first half never come again; those of the second do, and caches are found for them."""
+    query, data = make()
+    rows, batch = 16_000, 200
+    chance = np.random.default_rng(2)
+    fresh, again = np.arange(rows), chance.integers(0, 25, rows)
+    is_late = np.arange(rows) >= rows // 2
+    longer = {name: table.take(np.arange(rows) % table.num_rows) for name, table in data.items()}
+    longer = {name: table.set_column(0, "ts", [np.arange(rows)]) for name, table in longer.items()}
+    for name, column in (("s", "k"), ("t", "k"), ("r", "x")):
+        keys = np.where(is_late, again, 10**8 + fresh)
+        longer[name] = longer[name].set_column(longer[name].schema.get_field_index(column), column, [keys])
+    made: list[ACaching] = []
+
+    def build(setting: Setting) -> ACaching:
+        made.append(ACaching(setting, order="fixed"))
+        return made[-1]
+
+    listening, asked = [], []
+    parts = [
+        {n: table.slice(at, batch).combine_chunks() for n, table in longer.items()} for at in range(0, rows, batch)
+    ]
+    schemas = {name: table.schema for name, table in longer.items()}
+    engine = wiring.engine(query, schemas, build, tables={}, clock=steady_clock(), seed=0)
+    for part in parts:
+        list(engine.run({name: table.to_batches()[0] for name, table in part.items()}))
+        listening.append(made[0].is_listening)
+        asked.append(sum(count.look_ups for count in engine.read_counters().caches))
+    # The first thousand keys say whether keys come again, and they take some rounds.
+    half, known = len(parts) // 2, 10
+    assert sum(listening[known:half]) < 0.25 * (half - known)
+    assert not any(asked[:half])
+    assert any(asked[half : half + 20])
+
+
+def test_what_keeps_a_cache_up_goes_by_the_clock_of_steps() -> None:
+    """On a busy machine the wall stands for far more, and upkeep is a part of what a step took."""
+    query, data = make()
+    schemas = {name: table.schema for name, table in data.items()}
+    walls = (float(hours) * 3_600 for hours in range(10**9))
+    policy = {**BY_CALLS, "force": ["cached_r_s"]}
+    engine = wiring.engine(
+        query, schemas, policy, tables={}, seed=0, clock=walls.__next__, working=steady_clock(), thinking=float
+    )
+    for at in range(0, 4_000, 200):
+        part = {name: table.slice(at, 200).combine_chunks().to_batches()[0] for name, table in data.items()}
+        list(engine.run(part))
+    (count,) = engine.read_counters().caches
+    assert count.fresh > 0
+    assert 0 < count.seconds < 1

@@ -11,7 +11,7 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.jobs.workloads.stream_star import stream_star
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 
 ROWS = 12_000
 VALUES = 6

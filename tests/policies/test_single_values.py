@@ -16,7 +16,7 @@ from eddy import wiring
 from eddy.comparison.workload import Workload
 from eddy.engine import Engine
 from eddy.engine.snapshot import Snapshot
-from eddy.jobs.workloads.attributes import attributes
+from eddy.jobs.experiments.workloads.attributes import attributes
 
 ROWS, ENOUGH = 60_000, 0.8
 SKEW = {"table": "skew", "A": 0.1}

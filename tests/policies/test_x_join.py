@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from itertools import permutations
 from typing import Any
 
@@ -155,11 +154,3 @@ def _add_up(tree: Tree, cost: JoinCost) -> float:
         return 0.0
     left, right = tree.parts
     return _add_up(left, cost) + _add_up(right, cost) + cost(left.inputs, right.inputs)
-
-
-def test_a_filter_may_be_called_like_a_part_of_a_tree() -> None:
-    query, data = make(np.random.default_rng(1), {"r": 1, "s": 1, "t": 1})
-    query = dataclasses.replace(query, filters=[eddy.Filter("whole_days", on="r", where="a > 3")])
-    found = eddy.run_local(query, data, policy={"name": "x_join", "tree": "((r s) t)"}, batch_rows=200)
-    assert list_routes(found)["r"] == ("whole_days", "probe_s", "probe_t")
-    assert {note.operator for note in found.report.counters[-1].insight.caches} == {"whole_r_s"}

@@ -29,16 +29,18 @@ from eddy.engine.remembered import Remembered
 from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
-from eddy.query import Query, fingerprint
+from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
 from eddy.query.explain import describe_query
 from eddy.query.lookups import Lookups, check_apart, name_joined
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
+from eddy.query.spark_text import SparkText
 from eddy.spark import workers
 from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen
 from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
+from eddy.spark.pushdown import push
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
 from eddy.spark.stateless.options import WhereOptions
@@ -109,8 +111,8 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
     asked = [one for one in predicates if not _is_for_spark(one, lookups)]
     frame = given
     for one in before:
-        frame = frame.where(one)
-    spelled = [one if isinstance(one, str) else str(one) for one in before]
+        frame = push(frame, one.on[0], [one]) if isinstance(one, Filter) else frame.where(one)
+    spelled = [str(one.where) if isinstance(one, Filter) else str(one) for one in before]
     if not asked and not tables:
         check_policy(options.policy)
         lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
@@ -122,7 +124,9 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
 
 
 def _is_for_spark(one: Any, lookups: Lookups) -> bool:
-    """Tell whether Spark evaluates a predicate: texts and Columns that name no table."""
+    """Tell whether Spark evaluates a predicate: texts and Columns that name no table, and what it alone can."""
+    if isinstance(one, Filter):
+        return isinstance(one.predicate, SparkText) and one.on[0] not in lookups.tables
     return isinstance(one, Column) or (isinstance(one, str) and not lookups.may_be_about(one))
 
 

@@ -13,7 +13,7 @@ from functools import partial
 import pyarrow as pa
 
 from eddy.errors import QueryError
-from eddy.sql.kernels import arithmetic, casts, comparison, logic, rounding, strings, times
+from eddy.sql.kernels import arithmetic, casts, comparison, logic, regexes, rounding, strings, times
 from eddy.sql.values import faults, types
 from eddy.sql.values.arrays import Value
 from eddy.sql.values.faults import FAULTS
@@ -190,7 +190,9 @@ FUNCTIONS: dict[str, SqlFunction] = {
     "nullif": SqlFunction(logic.null_if, (2, 2)),
     "nvl2": SqlFunction(logic.second_if_known, (3, 3)),
     "quarter": SqlFunction(partial(times.part, "quarter"), (1, 1)),
+    "regexp_extract": SqlFunction(regexes.extract, (2, 3)),
     "right": SqlFunction(strings.right, (2, 2)),
+    "rlike": SqlFunction(regexes.rlike, (2, 2)),
     "round": SqlFunction(rounding.round_half_up, (1, 2)),
     "rtrim": SqlFunction(partial(strings.trim, "rtrim"), (1, 2)),
     "second": SqlFunction(partial(times.part, "second"), (1, 1)),

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, Value
+from eddy.sql.values.arrays import Kernel, Value, choose
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connect_steps, constant, constant_list, strict
@@ -192,7 +192,7 @@ def extreme(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep
 
     def pick(left: Value, right: Value) -> Value:
         better = pc.fill_null(wins(right, left), False)
-        return pc.if_else(pc.or_(better, pc.is_null(left)), right, left)
+        return choose(pc.or_(better, pc.is_null(left)), right, left)
 
     return apply(lambda *values: functools.reduce(pick, values), steps, steps[0].type)
 

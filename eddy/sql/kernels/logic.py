@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from eddy.sql.kernels.casts import coerce
 from eddy.sql.kernels.comparison import compare, unite
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Value, fill, scatter, truth
+from eddy.sql.values.arrays import Value, choose, fill, scatter, truth
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Frame, Refused, apply, connect_steps, constant, narrow_rows, run_partly
 
@@ -86,7 +86,7 @@ def _eager_case(conditions: Sequence[BoundStep], values: Sequence[BoundStep]) ->
 
 
 def _choose(condition: Value, value: Value, otherwise: Value) -> Value:
-    return pc.if_else(pc.fill_null(condition, False), value, otherwise)
+    return choose(pc.fill_null(condition, False), value, otherwise)
 
 
 def _choose_lazily(branches: Sequence[tuple[BoundStep, BoundStep]], type: pa.DataType) -> Callable[[Frame], Value]:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-from eddy.sql.text import literals, names, special_forms
-from eddy.sql.text.names import read_type
+from eddy.sql.text import beyond, literals, names, special_forms
+from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
 from eddy.sql.values.tree import (
     Call,
@@ -47,22 +47,6 @@ _OPERATORS: dict[str, tuple[int, str]] = {
 }
 _SIGNS = {"-": "negative", "+": "positive"}
 _NOT = frozenset({"NOT", "!"})
-_UNSUPPORTED = {
-    "->": "lambda functions are not supported",
-    "=>": "named arguments are not supported",
-    "[": "reading elements of arrays and maps is not supported",
-    "?": "parameters are not supported; write the value itself",
-    ":": "parameters are not supported; write the value itself",
-    "{": "parameters are not supported; write the value itself",
-    **{sign: f'the bit operator "{sign}" is not supported' for sign in "&|^~"},
-    "RLIKE": "regular expressions are not supported; use LIKE",
-    "REGEXP": "regular expressions are not supported; use LIKE",
-    "OVER": "window functions are not supported",
-    "FILTER": "aggregate functions are not supported",
-    ";": "only one expression is allowed",
-    "&&": 'write AND instead of "&&"',
-}
-
 _CLAUSES = {
     "SELECT": "leave out the words around it, from SELECT up to WHERE",
     "WITH": "leave out the words around it",
@@ -102,8 +86,7 @@ def finish(reader: TokenReader) -> None:
         return
     if token.key == ";" and reader.look_ahead().kind == "end":
         raise reader.error('leave out the ";" at the end', token)
-    if token.key in _UNSUPPORTED:
-        raise reader.error(_UNSUPPORTED[token.key], token)
+    beyond.refuse(reader)
     raise reader.stuck("expected an operator or the end of the expression")
 
 
@@ -139,12 +122,16 @@ def _predicate(reader: TokenReader) -> Node:
     if reader.accept("IS"):
         return _is(reader, start, node)
     word = reader.look_ahead() if reader.now.key in _NOT else reader.now
-    rule = {"BETWEEN": _between, "IN": _in, "LIKE": _like, "ILIKE": _like}.get(word.key)
+    rule = _PREDICATES.get(word.key)
     if rule is None:
         return node
     negated = reader.accept_any(_NOT) is not None
     found = rule(reader, start, node, reader.take())
     return Call(found.span, "not", (found,)) if negated else found
+
+
+def _rlike(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
+    return beyond.check_regex(reader, Call(reader.span(start), "rlike", (node, value(reader))))
 
 
 def _is(reader: TokenReader, start: int, node: Node) -> Node:
@@ -197,7 +184,7 @@ def _item(reader: TokenReader) -> Node:
 
 def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
     if reader.now.key in ("ANY", "ALL", "SOME") and reader.look_ahead().key == "(":
-        raise reader.error(f"{word.key} {reader.now.key} is not supported; join several {word.key} by OR or AND", word)
+        raise reader.beyond(f"{word.key} {reader.now.key} is not supported; join several {word.key} by OR or AND", word)
     args = [node, value(reader)]
     if reader.accept("ESCAPE"):
         escape = text(reader, "after ESCAPE")
@@ -205,6 +192,16 @@ def _like(reader: TokenReader, start: int, node: Node, word: Token) -> Node:
             raise reader.error("ESCAPE takes one character", escape.span)
         args.append(escape)
     return Call(reader.span(start), word.key.lower(), tuple(args))
+
+
+_PREDICATES = {
+    "BETWEEN": _between,
+    "IN": _in,
+    "LIKE": _like,
+    "ILIKE": _like,
+    "RLIKE": _rlike,
+    "REGEXP": _rlike,
+}
 
 
 def value(reader: TokenReader, power: int = 0) -> Node:
@@ -217,8 +214,8 @@ def value(reader: TokenReader, power: int = 0) -> Node:
         # Strings are joined in one go, however many.
         chain = (*(chain or args[:1]), args[1]) if name == "concat" else ()
         node = Call(reader.span(start), name, chain or args)
-    if reader.now.key in _UNSUPPORTED and reader.now.key not in (";", ":"):
-        raise reader.error(_UNSUPPORTED[reader.now.key], reader.now)
+    if reader.now.key not in (";", ":"):
+        beyond.refuse(reader)
     return node
 
 
@@ -262,7 +259,7 @@ def primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
 def postfix(reader: TokenReader, start: int, node: Node) -> Node:
     """Read the `::type` that may follow a value."""
     while reader.accept("::"):
-        type = read_type(reader)
+        type = read_cast_type(reader)
         node = Cast(reader.span(start), node, type, safe=False)
     return node
 
@@ -340,7 +337,7 @@ def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     special_forms.refuse_subquery(reader)
     node = boolean(reader)
     if reader.now.key == ",":
-        raise reader.error("lists of values are not supported here, only after IN", reader.now)
+        raise reader.beyond("lists of values are not supported here, only after IN", reader.now)
     reader.expect(")", "to close the parenthesis")
     return node
 
@@ -365,7 +362,7 @@ def _column(reader: TokenReader) -> Node:
         parts.append(identifier(reader))
     if len(parts) > 2:
         message = "a column is written as name or stream.name; struct fields are not supported"
-        raise reader.error(message, reader.span(start))
+        raise reader.beyond(message, reader.span(start))
     column = Column(None, parts[0]) if len(parts) == 1 else Column(*parts)
     return Ref(reader.span(start), column, column)
 
@@ -412,4 +409,4 @@ def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     names.check_count(token, len(args), name, reader)
     if name in names.CASTS:
         return Cast(reader.span(token.start), args[0], names.CASTS[name], safe=False)
-    return Call(reader.span(token.start), name, tuple(args))
+    return beyond.check_regex(reader, Call(reader.span(token.start), name, tuple(args)))

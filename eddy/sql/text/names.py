@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from eddy.sql.bind.binder import FUNCTIONS
 from eddy.sql.text.reader import Token, TokenReader
+from eddy.sql.text.spark_functions import SPARK_FUNCTIONS
 from eddy.sql.values.types import (
     BIGINT,
     BINARY,
@@ -38,6 +39,8 @@ ALIASES = {
     "mod": "%",
     "dayofmonth": "day",
     "btrim": "trim",
+    "regexp": "rlike",
+    "regexp_like": "rlike",
 }
 # Spark has a function for each of these types, which casts to it.
 CASTS: dict[str, pa.DataType] = {
@@ -72,6 +75,7 @@ _PARTS = {
     "MINUTE": "minute",
     "SECOND": "exact second",
 }
+_BEYOND_PARTS = frozenset({"YEAROFWEEK", "WEEK", "DOY", "DOW", "DAYOFWEEK_ISO", "DOW_ISO"})
 _ANY = 1_000_000
 DECIMAL = ("DECIMAL", "DEC", "NUMERIC")
 _TYPES: dict[str, pa.DataType] = {
@@ -94,6 +98,7 @@ _TYPES: dict[str, pa.DataType] = {
     "TIMESTAMP_LTZ": TIMESTAMP,
     "TIMESTAMP_NTZ": TIMESTAMP_NTZ,
 }
+_BEYOND_TYPES = frozenset({"ARRAY", "MAP", "STRUCT", "CHAR", "CHARACTER", "VARCHAR", "VARIANT", "TIME", "VOID"})
 
 
 def resolve(token: Token, reader: TokenReader) -> str:
@@ -103,6 +108,8 @@ def resolve(token: Token, reader: TokenReader) -> str:
         raise reader.error(f'"{name}" is an aggregate function; an expression looks at one row at a time', token)
     if name in _WINDOWS:
         raise reader.error(f'"{name}" is a window function; an expression looks at one row at a time', token)
+    if name in SPARK_FUNCTIONS:
+        raise reader.beyond(f'the function "{name}" is not supported', token)
     if name not in _COUNTS and name not in ALIASES:
         raise reader.unknown("function", name, _known(), token)
     return ALIASES.get(name, name)
@@ -125,9 +132,18 @@ def check_count(token: Token, got: int, name: str, reader: TokenReader) -> None:
 
 def part(token: Token, reader: TokenReader) -> str:
     """Read the field that EXTRACT takes from a time."""
+    if token.key in _BEYOND_PARTS:
+        raise reader.beyond(f'the field "{token.text.lower()}" of EXTRACT is not supported', token)
     if token.key not in _PARTS:
         raise reader.unknown("field", token.text.lower(), map(str.lower, _PARTS), token)
     return _PARTS[reader.take().key]
+
+
+def read_cast_type(reader: TokenReader) -> pa.DataType:
+    """Read the type that a cast names; Spark casts to more of them."""
+    if reader.now.key in _BEYOND_TYPES:
+        raise reader.beyond(f'a cast to the type "{reader.now.text.lower()}" is not supported', reader.now)
+    return read_type(reader)
 
 
 def read_type(reader: TokenReader) -> pa.DataType:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, SparkOnlyError
 from eddy.sql.values.tree import Place, TextSpan
 
 # How deep parentheses and functions may nest: reading one takes 13 calls of ours, and Python stops at a thousand, some
@@ -90,6 +90,10 @@ class TokenReader:
         """Build the error for what is nested too deep."""
         reason = f"the expression is more than {levels} levels deep here"
         return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
+
+    def beyond(self, message: str, at: Token | TextSpan) -> SparkOnlyError:
+        """Build the error for what Spark alone evaluates."""
+        return self.place.beyond(message, at.start, at.end)
 
     def error(self, message: str, at: Token | TextSpan) -> QueryError:
         """Build an error that points at a token or a part."""

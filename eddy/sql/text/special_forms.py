@@ -13,7 +13,7 @@ import pyarrow as pa
 from eddy.errors import QueryError
 from eddy.sql.kernels import intervals
 from eddy.sql.text import literals, names
-from eddy.sql.text.names import read_type
+from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import TokenReader
 from eddy.sql.values.tree import Call, Cast, Literal, Node
 from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
@@ -31,12 +31,18 @@ _WRITTEN = {
     "EXISTS": "a condition; subqueries are not supported",
 }
 _STRINGS = ("string", "raw")
+NO_SUBQUERIES = "subqueries are not supported; make it a table of the query and join it"
 
 
 def refuse_subquery(reader: TokenReader) -> None:
     """Refuse a subquery, where one would begin."""
-    if reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.look_ahead().kind != "sign":
-        raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.now)
+    if is_subquery(reader):
+        raise reader.error(NO_SUBQUERIES, reader.now)
+
+
+def is_subquery(reader: TokenReader) -> bool:
+    """Tell whether a subquery begins here."""
+    return reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.look_ahead().kind != "sign"
 
 
 def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
@@ -51,7 +57,7 @@ def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
 def _cast(reader: TokenReader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
     child = boolean(reader)
     reader.expect("AS", "and a type in CAST")
-    type = read_type(reader)
+    type = read_cast_type(reader)
     reader.expect(")", "to close CAST")
     return Cast(reader.span(start), child, type, safe)
 
@@ -105,7 +111,9 @@ def miswritten(reader: TokenReader, name: str, start: int) -> QueryError:
 
 
 def _exists(reader: TokenReader, _: Boolean, start: int) -> Node:
-    raise reader.error("subqueries are not supported; make it a table of the query and join it", reader.span(start))
+    if is_subquery(reader):
+        raise reader.error(NO_SUBQUERIES, reader.span(start))
+    raise reader.beyond("lambda functions are not supported", reader.span(start))
 
 
 SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {

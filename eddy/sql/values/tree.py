@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from eddy.errors import LONGEST_NAME, QueryError, RowError, shorten, unknown_name
+from eddy.errors import LONGEST_NAME, QueryError, RowError, SparkOnlyError, shorten, unknown_name
 
 WIDE = 160
 """Characters of a line that are shown around a mark; a line of a text may be as long as the text."""
+
+ONLY_SPARK = "Spark alone evaluates it, in a filter over one input, by eddy.attach, or eddy.where on a frame of Spark's"
+"""Where SQL has its place that we have not."""
 
 
 class Column(NamedTuple):
@@ -181,6 +184,10 @@ class Place:
               ^
         """
         return QueryError(self._write_error(message, start, end))
+
+    def beyond(self, message: str, start: int, end: int) -> SparkOnlyError:
+        """Build the error for what Spark alone evaluates."""
+        return SparkOnlyError(self._write_error(f"{message}; {ONLY_SPARK}", start, end))
 
     def fault(self, message: str, start: int, end: int) -> RowError:
         """Build the error of values that have no answer.

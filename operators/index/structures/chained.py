@@ -6,6 +6,8 @@ it is one for all rows of a STeM, whatever the window, and what there was before
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from eddy.kernels.arguments import Chain
@@ -20,12 +22,24 @@ FIRST = 1
 """The number of the first row; 0 is nobody's."""
 
 LAST = (1 << 32) - 1
-"""The last number that a link has room for: rows are numbered anew before that."""
+"""The last number that a head has room for: rows are numbered anew before that."""
 
 FEWEST_BITS, MOST_BITS = 8, 30
 
 SHRINK = 2
 """Bits that must be too many before there are fewer heads: rows that come and go would else be linked each time."""
+
+
+Read = Callable[[int], Tags]
+"""Gives the tags of rows from an id on."""
+
+
+def make_tags(hashes: Hashes, valid: Valid) -> Tags:
+    """Make the tags of rows; those that lack a key are in no chain."""
+    tags = (hashes >> TAG_BITS).astype(np.uint32) | IN_CHAIN
+    if valid is not None:
+        tags[~valid] ^= IN_CHAIN
+    return tags
 
 
 def find_head_bits(rows: int, spare: int) -> int:
@@ -43,8 +57,11 @@ class Chained:
     def __init__(self, spare: int = 0) -> None:
         self._spare = spare
         self._first = FIRST
-        self._links = Growing(np.uint64)
+        self._reach = FEWEST_BITS
+        self._links = Growing(np.uint32)
         self._heads: Tags = np.zeros(1 << FEWEST_BITS, np.uint32)
+        # The tags of the rows that have come since the last micro-batch: some of them may be taken out again.
+        self._fresh: Tags = np.empty(0, np.uint32)
 
     def __len__(self) -> int:
         return len(self._links)
@@ -57,53 +74,63 @@ class Chained:
     @property
     def chain(self) -> Chain:
         """What a kernel walks along, good until the next change."""
-        return Chain(self._heads, self._links.values, self._first)
+        return Chain(self._heads, self._links.values, self._first, self._reach)
 
-    def extend(self, hashes: Hashes, valid: Valid) -> None:
-        """Take in rows at the end; those that lack a key are in no chain."""
-        tags = (hashes >> TAG_BITS).astype(np.uint32) | IN_CHAIN
-        if valid is not None:
-            tags[~valid] ^= IN_CHAIN
-        known = len(self)
-        self._links.append(np.zeros(len(tags), np.uint64))
-        if not self._make_room():
-            choose_kernels().kernels.link(self.chain, tags, known)
-        else:
-            self._relink(tags, known)
+    def follow(self, rows: int, read: Read) -> int:
+        """Link the rows up to so many that are in no chain yet; says how many were linked."""
+        begin = len(self)
+        if rows == begin:
+            return 0
+        self._links.append(np.zeros(rows - begin, np.uint32))
+        return self._link(0 if self._make_room() else begin, read)
 
-    def fit(self, spare: int) -> bool:
-        """Have as many heads as there is room for; says whether all rows had to be linked for it."""
+    def fit(self, spare: int, read: Read) -> int:
+        """End a micro-batch with as many heads as there is room for; says how many rows were linked for it."""
         self._spare = spare
-        is_other = self._make_room()
-        if is_other:
-            self._relink(np.empty(0, np.uint32), len(self))
-        return is_other
+        linked = self._link(0, read) if self._make_room() else 0
+        self._fresh = np.empty(0, np.uint32)
+        return linked
 
     def drop(self, count: int) -> None:
         """Let go of the oldest rows: chains end before them."""
         self._links.drop(count)
         self._first += count
+        self._fresh = self._fresh[max(len(self._fresh) - len(self), 0) :]
 
-    def keep(self, first: int, ids: RowIds) -> None:
-        """Let go of all rows behind the first so many, but some: these get other numbers."""
-        choose_kernels().kernels.unlink(self.chain, first)
+    def keep(self, first: int, ids: RowIds) -> bool:
+        """Let go of all rows behind the first so many, but some: these get other numbers.
+
+        Says whether it still leads to any: not where some of the rows were there before the micro-batch.
+        """
+        settled = len(self) - len(self._fresh)
+        if first < settled:
+            self._links.drop(len(self))
+            self._heads[:], self._first, self._fresh = 0, FIRST, self._fresh[:0]
+            return False
+        tags = self._fresh[first - settled :]
+        choose_kernels().kernels.unlink(self.chain, tags, first)
         self._links.keep(first, ids)
-        choose_kernels().kernels.link(self.chain, self._read_tags(first), first)
+        tags = tags.take(ids - first)
+        self._fresh = np.concatenate([self._fresh[: first - settled], tags])
+        choose_kernels().kernels.link(self.chain, tags, first)
+        return True
 
-    def _read_tags(self, begin: int) -> Tags:
-        tags: Tags = (self._links.values[begin:] >> TAG_BITS).astype(np.uint32)
-        return tags
+    def _link(self, begin: int, read: Read) -> int:
+        tags = read(begin)
+        choose_kernels().kernels.link(self.chain, tags, begin)
+        # All are as good as fresh once all were linked.
+        self._fresh = np.concatenate([self._fresh, tags]) if begin else tags
+        return len(tags)
 
     def _make_room(self) -> bool:
         """Make heads for the rows, and numbers; says whether all rows must be linked again."""
         bits = find_head_bits(len(self), self._spare)
         have = len(self._heads).bit_length() - 1
-        slack = SHRINK if self._spare >= 0 else 1
-        if have - slack < bits <= have and self._first + len(self) <= LAST:
+        slack = SHRINK if self._spare > 0 else 1
+        is_near = len(self) < 1 << self._reach
+        if have - slack < bits <= have and self._first + len(self) <= LAST and is_near:
             return False
         self._heads, self._first = np.zeros(1 << bits, np.uint32), FIRST
+        # Twice as many rows may come before links have to reach farther.
+        self._reach = min(max(len(self).bit_length() + 1, FEWEST_BITS), 32)
         return True
-
-    def _relink(self, tags: Tags, known: int) -> None:
-        """Link all rows, of which the last have not been linked yet."""
-        choose_kernels().kernels.link(self.chain, np.concatenate([self._read_tags(0)[:known], tags]), 0)

@@ -30,7 +30,10 @@ from eddy.comparison.measures import (
 )
 from eddy.comparison.workload import Workload
 from eddy.contracts import Hop, Leg, Setting, Task
-from eddy.jobs.workloads.registry import lookups, multi_route, stream_star, traps
+from eddy.jobs.experiments.workloads.joins.multi_route import multi_route
+from eddy.jobs.experiments.workloads.ordering.lookups import lookups
+from eddy.jobs.experiments.workloads.ordering.traps import traps
+from eddy.jobs.experiments.workloads.stream_star import stream_star
 from eddy.observe.insight import Insight, Regret
 from eddy.policies.fixed import Fixed
 from eddy.wiring import PolicyChoice

@@ -11,6 +11,7 @@ import pytest
 import eddy
 from eddy.engine.snapshot import unpack
 from eddy.engine.snapshot_file import read_file
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,6 +43,7 @@ def query(**more: Any) -> eddy.Query:
     )
 
 
+@WITHOUT_STATE
 def test_the_answer_and_its_report(frame: DataFrame) -> None:
     answer = eddy.attach(query(), {"a": frame})
     assert not answer.isStreaming
@@ -54,6 +56,7 @@ def test_the_answer_and_its_report(frame: DataFrame) -> None:
     assert "evaluated by Spark, before: k < 1500" in eddy.explain(answer)
 
 
+@WITHOUT_STATE
 def test_rows_without_an_answer_are_put_aside(frame: DataFrame) -> None:
     """With all columns of the stream, whatever is selected."""
     aside = eddy.rejected(eddy.attach(query(), {"a": frame}))
@@ -85,6 +88,7 @@ def test_where_there_is_state_nothing_else_is_remembered(spark: SparkSession) ->
         eddy.attach(query(), {"a": stream}, state="store", remember="learned")
 
 
+@WITHOUT_STATE
 def test_what_was_learned_outlives_the_call(frame: DataFrame, tmp_path: Path) -> None:
     """The answer is the same, and whoever comes next goes on."""
     for seed in (1, 2):

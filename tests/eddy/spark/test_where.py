@@ -16,14 +16,14 @@ import pytest
 
 import eddy
 from eddy.spark import progress
-from eddy.spark.versions import HAS_ARROW_UDF
 from tests.eddy.spark import feeds, servers
 from tests.eddy.test_same_answer import rows_of
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.skipif(not HAS_ARROW_UDF, reason="filters without a state need Spark 4.1")
+pytestmark = WITHOUT_STATE
 
 ROWS = 3_000
 

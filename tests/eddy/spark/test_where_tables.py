@@ -23,17 +23,17 @@ from eddy.query.shorthand import make_query, read_predicates
 from eddy.spark.parcels import write
 from eddy.spark.shipped import pack_code
 from eddy.spark.stateless import task
-from eddy.spark.versions import HAS_ARROW_UDF
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_learned import SCHEMA, place, shipped
 from tests.eddy.spark.test_where import found, is_odd, wide
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["place"]
 
-pytestmark = pytest.mark.skipif(not HAS_ARROW_UDF, reason="filters without a state need Spark 4.1")
+pytestmark = WITHOUT_STATE
 
 KEYS = st.none() | st.integers(0, 4)
 NAMES = st.none() | st.sampled_from(["", "a", "A", "b"])

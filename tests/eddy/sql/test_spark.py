@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 from eddy.errors import QueryError
+from eddy.requirements import read_numbers
+from eddy.spark.versions import DOUBLES_QUOTES, find_doubled
 from eddy.sql import Column, parse
 from tests.conftest import CODEGEN
 from tests.eddy.sql import cases, generator
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 # The seeds and the size of the random part: about a second of Spark's time for each hundred expressions.
 SEEDS = (1, 2)
 RANDOM_EXPRESSIONS = 150
+TAKEN_BEFORE_4_3 = ["floor(d)", "ceil(f)"]
+"""What we refuse as Spark does from 4.3 on: such a filter would work on one Spark alone."""
+
 OTHER_ZONE = "Europe/Berlin"
 IN_ZONE = cases.listed("""
     z + interval 1 day ; z - interval '1 12' day to hour ; z + interval 36 hours ; z + interval 181 days ; z || '' ;
@@ -92,7 +97,8 @@ def differences(table: DataFrame, texts: list[str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", ["COMPARED", "LOGIC", "ARITHMETIC", "CONDITIONAL", "STRINGS", "TIMES", "CASTS"])
 def test_listed_expressions(table: DataFrame, name: str) -> None:
-    assert list(differences(table, getattr(cases, name))) == []
+    texts = [text for text in getattr(cases, name) if DOUBLES_QUOTES or not list(find_doubled(text))]
+    assert list(differences(table, texts)) == []
 
 
 @pytest.mark.usefixtures("one_by_one")
@@ -116,7 +122,8 @@ def accepted(table: DataFrame, text: str) -> bool:
 def test_spark_refuses_what_is_listed(table: DataFrame) -> None:
     with ThreadPoolExecutor(4) as pool:
         kept = list(pool.map(lambda text: accepted(table, text), cases.REFUSED))
-    assert [text for text, kept_it in zip(cases.REFUSED, kept, strict=True) if kept_it] == []
+    taken = [text for text, kept_it in zip(cases.REFUSED, kept, strict=True) if kept_it]
+    assert taken == ([] if read_numbers(table.sparkSession.version) >= (4, 3) else TAKEN_BEFORE_4_3)
 
 
 @pytest.mark.parametrize("text", cases.REFUSED)

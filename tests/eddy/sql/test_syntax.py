@@ -153,7 +153,9 @@ WRONG = [
     ("a & b", "&", 'the bit operator "&" is not supported'),
     ("a[1] = 2", "[", "elements of arrays and maps is not supported"),
     ("a.b.c = 2", "a.b.c", "struct fields are not supported"),
-    ("a rlike 'x'", "rlike", "use LIKE"),
+    ("a rlike '\\\\bx'", "'\\\\bx'", "Java's word boundary"),
+    ("a rlike b", "b", "no text in quotes"),
+    ("regexp_extract(a, 'x', 1) = ''", "'x'", "no group 1"),
     ("a like any ('x')", "like", "LIKE ANY is not supported"),
     ("a like 'x' escape 'xy'", "'xy'", "ESCAPE takes one character"),
     ("cast(a as strnig)", "strnig", 'unknown type "strnig"; did you mean "string"?'),
@@ -168,7 +170,7 @@ WRONG = [
     ("a = #", "#", "expected a value"),
     ("a = é§", "§", 'the character "§" has no meaning'),
     ("300Y = a", "300Y", "does not fit the type"),
-    ("extract(week from a)", "week", 'unknown field "week"'),
+    ("extract(week from a)", "week", 'the field "week" of EXTRACT is not supported'),
     ("a > 1 and\n\t b > foo(c) and\n d", "foo", "unknown function"),
 ]
 

@@ -129,6 +129,7 @@ def test_the_case_of_strings_that_are_part_of_others(
     assert bound.evaluate({column: array.slice(2)}, 2).to_pylist() == wanted[2:]
 
 
+@pytest.mark.skipif(int(pa.__version__.partition(".")[0]) < 22, reason="it does from 22 on")
 def test_pyarrow_still_mistakes_the_offsets_of_strings_that_were_cut_and_cast() -> None:
     """Once it does not, `rebased` in `eddy/sql/values/arrays.py` can go; till then this gives rubbish, or stops."""
     strings = cut(["abc", "d"], pa.string())

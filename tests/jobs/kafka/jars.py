@@ -1,4 +1,4 @@
-"""The jars of a broker and of Spark's connector, by Maven: python -m tests.jobs.kafka.jars.
+"""The jars of a broker, of Spark's connector, of Delta and of Avro, by Maven: python -m tests.jobs.kafka.jars.
 
 They are kept in build/kafka, below the versions that they are for, so Maven is asked once. It has a cache of its own,
 out of which they come back after a `make clean`.
@@ -24,6 +24,8 @@ import pyspark
 from tests.house import ROOT
 
 PLACE = ROOT / "build" / "kafka"
+DELTA = ROOT / "build" / "delta"
+AVRO = ROOT / "build" / "avro"
 POM = Path(__file__).with_name("pom.xml")
 GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
@@ -36,6 +38,9 @@ CONNECTORS = ((pyspark.__version__, pyspark.__version__), ("4.2.0", "4.2.0"), ("
 The connector has Spark's version. A repository may be behind Python's packages, or lack a file: then these older ones
 do, which were tried with Spark 4.3.0.
 """
+
+AVROS = (pyspark.__version__, "4.1.1")
+"""Versions of Spark's functions for Avro, best first; the second was tried with Spark 4.3.0."""
 
 PATIENCE = 150
 """Seconds for all of it, from empty caches: five times what it takes, so that what hangs is an error."""
@@ -61,13 +66,26 @@ class Jars:
 def jars(place: Path = PLACE) -> Jars:
     """Those that there are, or else fetched now."""
     end = time.monotonic() + PATIENCE
-    broker = _kept(place / f"broker-{BROKER}", "broker", [{"broker": BROKER}], end)
+    broker = kept(place / f"broker-{BROKER}", "broker", [{"broker": BROKER}], end)
     asked = [{"connector": connector, "tokens": tokens} for connector, tokens in CONNECTORS]
-    connector = _kept(place / f"connector-for-spark-{pyspark.__version__}", "connector", asked, end)
+    connector = kept(place / f"connector-for-spark-{pyspark.__version__}", "connector", asked, end)
     return Jars(broker=broker, connector=connector)
 
 
-def _kept(folder: Path, profile: str, asked: list[dict[str, str]], end: float) -> tuple[Path, ...]:
+def delta(spark: str, version: str, place: Path = DELTA) -> tuple[Path, ...]:
+    """Those of Delta for a version of Spark; what else it asks for, Spark has."""
+    groups = {"includeGroupIds": "io.delta,io.unitycatalog"}
+    asked = {"spark": spark, "delta": version, **groups}
+    return kept(place / f"{version}-for-spark-{spark}", "delta", [asked], time.monotonic() + PATIENCE)
+
+
+def avro(place: Path = AVRO) -> tuple[Path, ...]:
+    """The one of Spark's functions for Avro; an older one does where there is none of this Spark yet."""
+    asked = [{"avro": version, "excludeTransitive": "true"} for version in AVROS]
+    return kept(place / f"for-spark-{pyspark.__version__}", "avro", asked, time.monotonic() + PATIENCE)
+
+
+def kept(folder: Path, profile: str, asked: list[dict[str, str]], end: float) -> tuple[Path, ...]:
     """The jars of a profile, in the first of the versions that can be had."""
     reasons = []
     for versions in asked:

@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from eddy.kernels.arguments import NO_BOUNDS, Screen
+from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
 from eddy.kernels.choice import Choice, choose_kernels
 from eddy.operators.columns import FixedWidth
-from eddy.operators.index import admission, catalog, serving
+from eddy.operators.index import admission, catalog
 from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.segments import Segments
-from eddy.operators.index.serving import Serving
 from eddy.operators.index.structures import chained
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.time_bounds import make_bounds
@@ -131,34 +131,41 @@ class Linked(Held):
         if found is None:
             return super().check(pattern, now)
         assert found.walk is not None
-        asked = Screen([], None, None, None, NO_BOUNDS, None, len(self.ticks))
+        # Chains of fewer keys lead to more rows, that are held against the others.
+        terms = [Term("=", self.keys[n], None, codes, None) for n, codes in wanted.items()]
+        asked = Screen(terms, None, None, None, NO_BOUNDS, None, len(self.ticks))
         near = choose_kernels().kernels.walk(found.walk, asked, 0, 1 << 30, False)
         own, *others = (self.keys[n] for n in wanted)
         right = np.logical_and.reduce([np.ones(len(own), np.bool_), *(own == key for key in others)])
-        # Each tuple asks for one value in all of the keys, and hashes of so few values differ in their first bits.
+        # Each tuple asks for one value in all of the keys.
         pairs = sorted(zip(own[right].tolist(), np.flatnonzero(right).tolist(), strict=True))
         assert list(zip(near.at.tolist(), near.rows.tolist(), strict=True)) == pairs
         return near.candidates
 
 
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches go along chains, whatever kernels there are."""
+    kernels = choose_kernels().kernels._replace(walks=True)
+    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+
+
 @pytest.mark.parametrize("walks", [True, False])
 def test_rows_are_linked_once(walks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where kernels are compiled; without, they are put in order."""
+    """Where kernels are compiled; without, they are put in order. Both keys' searches go along chains of one."""
     kernels = choose_kernels().kernels._replace(walks=walks)
     monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
-    monkeypatch.setattr(serving, "MOST_KEYS", 2)
+    # Rows come and go in lots here, and heads that follow them are linked anew.
+    monkeypatch.setattr(chained, "SHRINK", 8)
     held = Linked()
     again = run(held, 40)
     assert {key_map.linked for key_map in held.catalog.maps} == {walks}
     assert bool(held.catalog.linked) == walks
-    assert again == 2 if walks else again > 2
+    assert again == 1 if walks else again > 2
 
 
 def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that nobody has looked for since they came are in no chain, and go like the others."""
-    kernels = choose_kernels().kernels._replace(walks=True)
-    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
-    monkeypatch.setattr(serving, "MOST_KEYS", 2)
+    compiled(monkeypatch)
     held = Linked()
     for number in range(30):
         held.come(np.arange(number * 50, number * 50 + 50))
@@ -171,9 +178,7 @@ def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatc
 
 def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less room they have fewer heads; with far less, rows are put in order, in fewer bytes."""
-    kernels = choose_kernels().kernels._replace(walks=True)
-    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
-    monkeypatch.setattr(serving, "MOST_KEYS", 2)
+    compiled(monkeypatch)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
     monkeypatch.setattr(chained, "FEWEST_BITS", 2)
     wide = Linked(values=500)
@@ -186,6 +191,39 @@ def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.Monkey
     assert sizes[0] == (True, True)
     assert sizes[2] == (False, True)
     assert all(fits for _, fits in sizes)
+
+
+@pytest.mark.parametrize(("tuples", "chains"), [(1, 1), (4_000, 2)])
+def test_a_search_has_chains_of_its_own_if_it_pays(tuples: int, chains: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By both keys a tuple finds a twentieth of what it finds by one: that pays for many tuples."""
+    compiled(monkeypatch)
+    held = Linked()
+    for number in range(12):
+        held.come(np.arange(number * 50, number * 50 + 50))
+        held.check(0b01)
+        asked = held.rng.integers(0, held.values, tuples)
+        found = held.catalog.walk(Request({0: asked, 1: asked}))
+        assert found is not None
+        held.go(number * 50 + 49)
+    assert len(held.catalog.linked) == chains
+
+
+@pytest.mark.parametrize("room", [0, 400, 3_000, 8_000, 20_000])
+def test_no_search_looks_at_all_rows_where_chains_of_its_keys_are(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever there is room for, and in whatever order patterns are asked."""
+    compiled(monkeypatch)
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    monkeypatch.setattr(chained, "FEWEST_BITS", 2)
+    held = Linked(values=60)
+    for number in range(24):
+        held.come(np.arange(number * 50, number * 50 + 50))
+        for pattern in held.rng.permutation([0b01, 0b10, 0b11])[: 1 + number % 3].tolist():
+            there = [key_map for key_map in held.catalog.linked if key_map.list_fields(pattern)]
+            held.catalog.take_counts()
+            held.check(pattern)
+            served = held.catalog.take_counts().served
+            assert not there or None not in {key_map for key_map, _ in served}
+        held.go(number * 50 + 49, room)
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -261,13 +299,13 @@ def test_what_serves_is_found_out_once_for_rows_that_stay(monkeypatch: pytest.Mo
     run(held, 12)
     held.catalog.use(held.catalog.maps[:1])
     asked: list[int] = []
-    priced = Serving.price_part
+    priced = Pricing.price_part
 
     def count(*args: Any) -> float:
         asked.append(1)
         return priced(*args)
 
-    monkeypatch.setattr(Serving, "price_part", count)
+    monkeypatch.setattr(Pricing, "price_part", count)
     run(held, 1, (0b01, 0b11))
     begun = len(asked)
     for _ in range(20):
@@ -324,7 +362,7 @@ def test_a_map_of_new_parts_does_not_stand_for_those_of_old_ones(monkeypatch: py
     }
     chooses = admission.Admission()
     chooses.ask(asked, 1_000)
-    chooses.rest([old, new], lambda *_: 900.0, options.__getitem__, 1_000, {(old,): 9_000, (new,): 1})
+    chooses.rest([old, new], lambda *_: 900.0, lambda m, _: options[m], 1_000, {(old,): 9_000, (new,): 1})
     assert not chooses.leaves_out(old)
 
 
@@ -344,7 +382,7 @@ def test_a_map_that_nobody_reads_for_a_window_gives_up_its_room(monkeypatch: pyt
         chooses.ask((0b10, None), 10)
         if number < 6:
             chooses.ask((0b01, None), 1_000_000)
-        chooses.rest([once, now], lambda *_: 600.0, options.__getitem__, 1_000, {None: 1_000})
+        chooses.rest([once, now], lambda *_: 600.0, lambda m, _: options[m], 1_000, {None: 1_000})
         left_out.append(once if chooses.leaves_out(once) else now)
     assert left_out == [now] * 10 + [once] * 2
     assert chooses.decisions == 2
@@ -408,6 +446,6 @@ def test_what_takes_the_place_of_an_order_serves_what_that_did(pairs: int) -> No
         admission.Option(order, 0, 30_000.0, {((0b01, None), 0): 10.0, ((0b11, None), 0): 20.0}, upkeep=0.0),
         admission.Option(chains, 0, 40_000.0, {((0b01, None), 0): 1.0}, upkeep=0.0),
     ]
-    deciding.rest([chains], lambda _, spare: 100_000.0, lambda _: options, 50_000, {None: 2_000})
+    deciding.rest([chains], lambda _, spare: 100_000.0, lambda *_: options, 50_000, {None: 2_000})
     # Nine a tuple are saved by chains; without the order a pair takes 3,000.
     assert deciding.leaves_out(chains) == (pairs > 0)

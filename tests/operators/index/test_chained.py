@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from eddy.kernels.arguments import NO_BOUNDS, Screen, Walk
 from eddy.kernels.choice import choose_kernels
 from eddy.operators.index.structures import chained as chains
-from eddy.operators.index.structures.chained import Chained
-from eddy.tuples.arrays import Integers, Mask
+from eddy.operators.index.structures.chained import Chained, make_tags
+from eddy.tuples.arrays import Integers, Mask, Tags
 from eddy.tuples.splitmix import mix
 
 VALUES = 30
@@ -36,12 +36,14 @@ class Model:
         self.keys: Integers = np.empty(0, np.int64)
         self.valid: Mask = np.empty(0, np.bool_)
 
+    def read(self, begin: int) -> Tags:
+        return make_tags(mix([self.keys[begin:]]), None if self.valid[begin:].all() else self.valid[begin:])
+
     def change(self, what: str, size: int) -> None:
         if what == "come":
-            keys, valid = self.rng.integers(0, VALUES, size), self.rng.random(size) < 0.8
-            self.chained.extend(mix([keys]), valid if size % 2 else None)
-            self.keys = np.append(self.keys, keys)
-            self.valid = np.append(self.valid, valid if size % 2 else np.ones(size, np.bool_))
+            self.keys = np.append(self.keys, self.rng.integers(0, VALUES, size))
+            self.valid = np.append(self.valid, (self.rng.random(size) < 0.8) | (size % 2 == 0))
+            assert self.chained.follow(len(self.keys), self.read) >= size
         elif what == "go":
             size = min(size, len(self.keys))
             self.chained.drop(size)
@@ -49,11 +51,12 @@ class Model:
         elif what == "holes":
             first = min(size, len(self.keys))
             ids = first + np.flatnonzero(self.rng.random(len(self.keys) - first) < 0.7)
-            self.chained.keep(first, ids)
             kept = np.append(np.arange(first), ids)
             self.keys, self.valid = self.keys[kept], self.valid[kept]
+            if not self.chained.keep(first, ids):
+                self.chained.follow(len(self.keys), self.read)
         else:
-            self.chained.fit(size)
+            self.chained.fit(size, self.read)
 
     def check(self) -> None:
         wanted = np.arange(VALUES)
@@ -89,11 +92,22 @@ def test_heads_follow_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     model.change("come", 1_000)
     assert len(model.chained.chain.heads) == 1_024
     model.change("go", 300)
-    model.change("come", 0)
+    model.change("come", 1)
     assert len(model.chained.chain.heads) == 1_024
     model.change("go", 600)
-    model.change("come", 0)
+    model.change("come", 1)
     assert len(model.chained.chain.heads) == 128
-    assert model.chained.fit(-2)
+    assert model.chained.fit(-2, model.read)
     assert len(model.chained.chain.heads) == 32
     model.check()
+
+
+def test_links_reach_as_far_as_there_are_rows() -> None:
+    """With little room there are no more heads for twice as many rows, but links have to reach farther."""
+    model = Model(0)
+    model.change("fit", -2)
+    for _ in range(3):
+        model.change("come", 200)
+        model.check()
+    assert len(model.chained.chain.heads) == 256
+    assert len(model.keys) < 1 << model.chained.chain.reach

@@ -1,0 +1,1 @@
+"""Policies side by side on a sample of a job's rows."""

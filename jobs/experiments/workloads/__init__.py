@@ -1,0 +1,1 @@
+"""Workloads that experiments alone need."""

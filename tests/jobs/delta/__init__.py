@@ -1,0 +1,1 @@
+"""The example of docs/connectors.md, with Delta from its package."""

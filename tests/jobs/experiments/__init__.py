@@ -1,0 +1,1 @@
+"""The data and the workloads of experiments."""
