@@ -145,10 +145,7 @@ def iter_local(  # noqa: PLR0913  what a user may say
     tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
-    for name, table in first.items():
-        if table is None:
-            raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
-    schemas = {name: table.schema for name, table in first.items() if table is not None}
+    schemas = {name: _read_schema(name, table) for name, table in first.items()}
     settings = wiring.check_index(index, query)
     thinking = thinking or clock or time.thread_time
     engine = wiring.engine(
@@ -173,6 +170,12 @@ def _check_arguments(query: object, data: object, batch_rows: object, seed: obje
         raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
         check_whole(number, name, least, where="run_local")
+
+
+def _read_schema(name: str, first: pa.Table | None) -> pa.Schema:
+    if first is None:
+        raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
+    return first.schema
 
 
 def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Query, Mapping[str, Data]]:

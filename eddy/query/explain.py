@@ -23,7 +23,7 @@ from eddy.query.filter import write_after
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.query.state_need import choose_state, describe_state
-from eddy.query.statement import Statement
+from eddy.query.statements.statement import Statement
 from eddy.sql import Column
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ class Query:
         JOIN STREAM b ON a.k = b.k
         WHERE a.v > 10
         """
-        from eddy.query.write_statement import write_statement  # noqa: PLC0415  it is of the room above
+        from eddy.query.statements.writing import write_statement  # noqa: PLC0415  it is of the room above
 
         return write_statement(self)
 

@@ -24,7 +24,7 @@ from eddy.query.inputs import Range, Rows, Stream, Table, Unbounded, Window
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
-from eddy.query.statement_names import InputNames
+from eddy.query.statements.input_names import InputNames
 from eddy.query.validation import fill, members
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
 from eddy.sql.statement.reader import read_statement, split_conditions
