@@ -87,7 +87,7 @@ $(VENV)/spark/%/.done: WHAT = pyspark==$*.*
 $(VENV)/spark/%/.done: setup.cfg pyproject.toml | $(VENV)/.made
 	@echo "installing $(WHAT) into $(@D) (once; a minute or two)"
 	@rm -rf $(@D) && $(PY) -m venv $(@D)
-	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install --editable '.[test,fast,plots]' $(WHAT) \
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(@D)/bin/python -m pip install --editable '.[test,fast,plots,flights,airports,baseball]' $(WHAT) \
 	    >$(VENV)/spark-$*.log 2>&1 </dev/null || { tail -n 40 $(VENV)/spark-$*.log >&2; \
 	    echo 'installing failed; the end of $(VENV)/spark-$*.log is above' >&2; exit 1; }
 	@touch $@

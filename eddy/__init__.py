@@ -11,6 +11,7 @@ from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unb
 from eddy.query.explain import explain
 from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
+from eddy.spark.monitoring.follow import follow
 from eddy.spark.progress import report_of
 from eddy.where import rejected, where
 
@@ -36,6 +37,7 @@ __all__ = [
     "attach",
     "compare",
     "explain",
+    "follow",
     "iter_local",
     "plot_regret",
     "predicate",

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
@@ -14,11 +14,13 @@ from eddy.clocks import make_work_clock
 from eddy.contracts import Clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, check_whole, quote, read_message
+from eddy.live_line import LiveLine
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query import Query, Statement
+from eddy.query.explain import explain
 from eddy.tuples.arrow import no_rows, one_batch
 from eddy.tuples.pandas_frames import is_frame, make_frame
 
@@ -49,7 +51,8 @@ class Run:
         rows = make_frame(first.to_pylist(), first.schema.names, as_objects=True)
         few = "" if len(first) == len(self.results) else f", the first {len(first)}"
         title = f"{plural(self.results.num_rows, 'result')}{few}"
-        return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}"
+        told = notebook.folded("explained", notebook.preformatted(explain(self)))
+        return f"{notebook.heading(title)}{notebook.table(rows)}{self.report._repr_html_()}{told}"
 
 
 class Running:
@@ -58,8 +61,12 @@ class Running:
     Results come in parts of bounded size, as they are found. `report` tells of the micro-batches that are over.
     """
 
-    def __init__(self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]]) -> None:
+    def __init__(
+        self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]], most: int | None = None
+    ) -> None:
         self._counters: list[Counters] = []
+        self._most = most
+        self._line: LiveLine | None = None
         self._engine = engine
         self._parts = self._run(batches)
         self.report = Report(self._counters)
@@ -69,8 +76,9 @@ class Running:
         """The schema of the answer."""
         return self._engine.schema
 
-    def run(self) -> Run:
-        """Collect what is left of the answer."""
+    def run(self, *, quiet: bool = False) -> Run:
+        """Collect what is left of the answer; a notebook shows how far it is, unless it is to be quiet."""
+        self._line = None if quiet else LiveLine()
         return Run(pa.Table.from_batches(self, schema=self.schema), self.report)
 
     def __iter__(self) -> Running:
@@ -83,6 +91,15 @@ class Running:
         for batch in batches:
             yield from self._engine.run(batch)
             self._counters.append(self._engine.read_counters())
+            if self._line is not None and self._line.is_live:
+                self._line.show(self._tell, last=len(self._counters) == self._most)
+
+    def _tell(self) -> str:
+        """Say how many micro-batches are over, of how many where that is known."""
+        rows = sum(count.rows for counters in self._counters for count in counters.streams.values())
+        results = sum(counters.results for counters in self._counters)
+        done = f"{len(self._counters):,} of {self._most:,}" if self._most else f"{len(self._counters):,}"
+        return f"micro-batch {done}: {plural(rows, 'row')}, {plural(results, 'result')}"
 
 
 def run_local(  # noqa: PLR0913  what a user may say
@@ -160,7 +177,19 @@ def iter_local(  # noqa: PLR0913  what a user may say
         thinking=thinking,
         working=clock or make_work_clock(),
     )
-    return Running(engine, _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas))
+    steps = _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas)
+    return Running(engine, steps, _count_batches([data[name] for name in feeds], batch_rows))
+
+
+def _count_batches(whole: Iterable[Data], batch_rows: int) -> int | None:
+    """Count the micro-batches of inputs that are there as a whole; of others nobody knows."""
+    counts = [max(1, -(-len(one) // batch_rows)) if _is_whole(one) else None for one in whole]
+    known = [count for count in counts if count is not None]
+    return max(known) if len(known) == len(counts) else None
+
+
+def _is_whole(data: Data) -> TypeGuard[pa.Table]:
+    return isinstance(data, pa.Table | pa.RecordBatch) or is_frame(data)
 
 
 def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:
@@ -207,7 +236,7 @@ def _peek(name: str, data: Data) -> tuple[list[str], Data]:
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
     """Cut one input into micro-batches."""
-    if isinstance(data, pa.Table | pa.RecordBatch) or is_frame(data):
+    if _is_whole(data):
         table = make_table(name, data)
         for start in range(0, max(table.num_rows, 1), batch_rows):
             yield table.slice(start, batch_rows)

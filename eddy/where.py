@@ -30,7 +30,7 @@ from eddy.observe.report import Report
 from eddy.query import Query
 from eddy.query.binding import can_pick
 from eddy.query.existence import ANTI, SEMI
-from eddy.query.explain import describe_query
+from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
 from eddy.query.shorthand import check_distinct, find_free, has_rejects, make_query, read_predicates
 from eddy.spark.stateless.options import WhereOptions

@@ -47,6 +47,7 @@ make_policy = policies.make_policy
 check_policy = policies.check_policy
 policy_parameters = policies.policy_parameters
 policy_names = policies.policy_names
+list_policies = policies.list_policies
 policy_name = policies.policy_name
 depends_on_time = policies.depends_on_time
 """What others may know of the policies that a user chooses."""

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from eddy import __version__
@@ -27,6 +27,8 @@ COMMANDS = {
     "inspect": "say what a checkpoint holds (starts Spark)",
     "repartition": "divide the state of a checkpoint into other partitions of Spark (starts Spark)",
     "learned": "carry what a job without state has learned to another one",
+    "schema": "print the JSON Schema of a job's file, by which editors complete and check it",
+    "completion": "print what a shell needs to complete commands: eddy completion bash|zsh|fish",
     "demo": "watch policies follow a stream that changes (a minute, on Spark)",
 }
 """Every command and what it is for; a new one is its file, of the same name, and one line here."""
@@ -66,6 +68,20 @@ def _choose(given: list[str]) -> tuple[str, argparse.Namespace]:
     asked = given[0] if given and given[0] in COMMANDS else None
     if asked and command(asked).forwards:
         return asked, argparse.Namespace(rest=given[1:])
+    parser = make_parser([asked] if asked else [])
+    if not given:
+        parser.print_help(sys.stderr)
+        parser.exit(FAILED)
+    end = given.index("--") if "--" in given else len(given)
+    chosen = parser.parse_args(given[:end])
+    chosen.spark, chosen.make_parser = given[end + 1 :], make_parser
+    if chosen.spark and chosen.command != "run":
+        parser.error("only run takes arguments for spark-submit")
+    return chosen.command, chosen
+
+
+def make_parser(asked: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Make the parser, with the arguments of some commands: all others are not imported."""
     parser = argparse.ArgumentParser(
         prog="eddy", description="Adaptive routing for Spark Structured Streaming.", epilog=CODES
     )
@@ -73,17 +89,9 @@ def _choose(given: list[str]) -> tuple[str, argparse.Namespace]:
     known = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text in COMMANDS.items():
         one = known.add_parser(name, help=text, description=text)
-        if name == asked:
+        if name in asked:
             command(name).arguments(one)
-    if not given:
-        parser.print_help(sys.stderr)
-        parser.exit(FAILED)
-    end = given.index("--") if "--" in given else len(given)
-    chosen = parser.parse_args(given[:end])
-    chosen.spark = given[end + 1 :]
-    if chosen.spark and chosen.command != "run":
-        parser.error("only run takes arguments for spark-submit")
-    return chosen.command, chosen
+    return parser
 
 
 def command(name: str) -> Command:

@@ -39,8 +39,9 @@ MOST_CANDIDATES = 1 << 18
 """Candidates that are looked at in one go, and rows that tuples are matched with in one call: a few megabytes, which
 stay in the cache, however many rows match."""
 
-SMALLEST_GO = 64
-"""A further go is of this part of that at least: what is looked at in vain by the last one is small beside the rest."""
+SMALLEST_GO, LARGEST_GO = 64, 4
+"""A go is of one of so many parts of that at least, what is looked at in vain by the last one is small beside the rest,
+and at most: what is looked at before it `grows_dear`."""
 
 NO_RANGES = scan_all(0, 0)
 
@@ -160,7 +161,7 @@ class Matching:
             found.append(pairs.shift(taken))
             seen.append(sifted.near.shift(taken))
             taken, evaluated = taken + sifted.taken, evaluated + len(sifted.near.at)
-            is_full = sifted.taken < len(search.tuples)
+            is_full = sifted.is_full
         return Matches(join_pairs(found), taken, evaluated), seen
 
     def mask_near(self, search: Search) -> Mask:
@@ -216,16 +217,18 @@ class Matching:
             per tuple  [2 900 1 ...]    total [2 902 903 ...]    903 in a go  ->  tuples 0 to 2, then those from 3 on
         """
         asked = self._verifier.make_screen(search)
-        parts, done, left = [NO_PAIRS], 0, most
-        while done < len(search.tuples) and left >= 0:
-            near, done = self._see(search, asked, done, max(left, MOST_CANDIDATES // SMALLEST_GO))
+        parts, done, left, is_dear = [NO_PAIRS], 0, most, False
+        while done < len(search.tuples) and left >= 0 and not is_dear:
+            go = min(max(left, MOST_CANDIDATES // SMALLEST_GO), MOST_CANDIDATES // LARGEST_GO)
+            near, done = self._see(search, asked, done, go)
             parts.append(near)
             left -= len(near.at)
+            is_dear = self._stem.catalog.grows_dear(search.pattern.mask, most - left)
         found = join_pairs(parts)
         if left < 0:
             done = int(found.at[most]) or int(at_least)
             found = found.first(int(np.searchsorted(found.at, done)))
-        return Sifted(found, done)
+        return Sifted(found, done, left < 0)
 
     def check(self, tuples: Tuples, at: RowIds, rows: RowIds) -> RowIds:
         """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""

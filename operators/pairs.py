@@ -74,11 +74,12 @@ class Pairs(NamedTuple):
 class Sifted(NamedTuple):
     """The rows that agree with the first tuples of a search in all numbers at hand.
 
-    `taken` is how many tuples those are.
+    `taken` is how many tuples those are; `is_full` says that more would have been too many rows.
     """
 
     near: Pairs
     taken: int
+    is_full: bool
 
 
 class Matches(NamedTuple):

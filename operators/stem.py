@@ -267,7 +267,7 @@ class Stem:
             self._retain(kept)
         self.fresh = len(self)
         self._arrivals = np.empty(0, np.int64)
-        self.catalog.rest(self._room())
+        self.catalog.rest(self._room(), self._index_room())
 
     def _find_kept(self, watermark: float | None) -> Kept:
         """Find the rows that stay."""

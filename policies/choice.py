@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import Any
 
 from eddy.contracts import Policy, Setting
-from eddy.errors import QueryError, describe_error, quote, unknown_name
+from eddy.errors import QueryError, quote, unknown_name
+from eddy.plug_ins import PlugIns
 from eddy.policies.registry import POLICIES
 
 PolicyChoice = str | Mapping[str, Any] | Callable[[Setting], Policy]
@@ -99,6 +99,11 @@ def policy_names() -> list[str]:
     return list(POLICIES)
 
 
+def list_policies() -> list[str]:
+    """List our policies, and those of other packages."""
+    return list(_known())
+
+
 def policy_name(choice: PolicyChoice) -> str:
     """Write a choice of policy and parameters as one text."""
     if isinstance(choice, str | Mapping):
@@ -111,16 +116,11 @@ def _policy(name: str) -> Callable[..., Policy]:
 
     A registered name counts only if none of ours has it.
     """
-    if name in POLICIES:
-        return POLICIES[name]
-    points = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-    if name not in points:
-        raise unknown_name("policy", name, [*POLICIES, *points], where="policy")
-    try:
-        build: Callable[..., Policy] = points[name].load()
-    except Exception as error:
-        raise QueryError(
-            f'policy "{name}": the package that offers it as "{points[name].value}" cannot be loaded: '
-            f"{describe_error(error)}"
-        ) from error
-    return build
+    known = _known()
+    if name not in known:
+        raise unknown_name("policy", name, known, where="policy")
+    return known[name]
+
+
+def _known() -> PlugIns[Callable[..., Policy]]:
+    return PlugIns(POLICIES, group=ENTRY_POINTS, kind="policy")

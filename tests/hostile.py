@@ -89,7 +89,7 @@ def sections(draw: st.DrawFn, section: Section) -> dict[str, Any]:
 def values(draw: st.DrawFn, key: ConfigKey) -> Any:
     fitting: st.SearchStrategy[Any] = SCALARS | st.lists(st.sampled_from(WORDS), max_size=2)
     fitting = fitting.filter(key.kind.fits) if draw(st.integers(0, 5)) else fitting | ANY
-    return draw(st.sampled_from(key.choices) | fitting) if key.choices else draw(fitting)
+    return draw(st.sampled_from(tuple(key.choices)) | fitting) if key.choices else draw(fitting)
 
 
 def toml(value: Any) -> str:

@@ -25,13 +25,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The rooms, in order: a room imports itself and the rooms before it. A room is a folder, or a file that stands alone.
 ROOMS = (
-    *("requirements", "version", "errors", "redaction", "tuples", "kernels"),
+    *("requirements", "version", "errors", "plug_ins", "redaction", "tuples", "kernels"),
     *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql.statement", "sql"),
     *("classes", "observe", "contracts", "predicates", "query", "taps"),
     "operators",
     *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
-    *("routing", "engine", "wiring", "clocks", "local"),
+    *("routing", "engine", "wiring", "clocks", "live_line", "local"),
     *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",

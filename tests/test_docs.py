@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from eddy.jobs.config.connectors import SINK_GROUP, SOURCE_GROUP
+from eddy.operators.tuning.settings import INDEX_GROUP
 from eddy.spark.monitoring.metrics import METRICS
 from tests import house
 from tests.house import ROOT
@@ -28,7 +30,15 @@ TEXTS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in PAGES}
 PLACES = ("benchmarks", "conf", "docs", "eddy", "jobs", "notebooks", "operators", "policies", "stubs", "tests")
 PATH = re.compile(rf"`((?:{'|'.join(PLACES)})/[\w./*-]*)`|(?<![\w/.])((?:{'|'.join(PLACES)})/[\w/.-]+\.\w+)")
 DOTTED = re.compile(r"(?<![\w./-])((?:eddy|tests|benchmarks)(?:\.[A-Za-z_]\w*)+)")
-LOGGERS_AND_METRICS = {"eddy.batch", "eddy.job", *(f"eddy.{metric.name}" for metric in METRICS)}
+NO_MODULES = {
+    "eddy.batch",
+    "eddy.job",
+    *(f"eddy.{metric.name}" for metric in METRICS),
+    SOURCE_GROUP,
+    SINK_GROUP,
+    INDEX_GROUP,
+}
+"""Names of loggers, of metrics and of groups of entry points."""
 SHORT = re.compile(r"`(test_\w+\.py)`")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 
@@ -49,7 +59,7 @@ def test_paths_are_of_this_tree(page: str) -> None:
 @pytest.mark.parametrize("page", TEXTS)
 def test_dotted_names_can_be_imported(page: str) -> None:
     names = {name for name in DOTTED.findall(TEXTS[page]) if not name.endswith((".zip", ".toml", ".json"))}
-    assert [name for name in sorted(names - LOGGERS_AND_METRICS) if not importable(name)] == []
+    assert [name for name in sorted(names - NO_MODULES) if not importable(name)] == []
 
 
 def importable(name: str) -> bool:

@@ -6,14 +6,17 @@ import random
 
 import pytest
 
+from eddy.operators import matching
 from eddy.operators.index import admission, catalog, parts, price, segments, time_bounds
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.structures import mapped
 from eddy.operators.index.structures.key_map import Field, KeyMap
 from eddy.operators.tuning import learned, tuner
 
+DEFAULT_ROOM = 1 << 16
 
-def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, room: int = 1 << 16) -> None:
+
+def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, room: int = DEFAULT_ROOM) -> None:
     """Segments of a few rows, merged up to so many, in which probes search no further than they must.
 
     `room` is what indexes have in any case: with none, they are left out for others, or for a look through all rows.
@@ -30,6 +33,12 @@ def parts_of(patch: pytest.MonkeyPatch, rows: int, *, merged: int = 1 << 16, roo
     patch.setattr(admission, "PERIOD", 1)
     for module in (time_bounds, catalog):
         patch.setattr(module, "LEAST_SAVED", 0)
+    if room < DEFAULT_ROOM:
+        # Searches get maps that were left out after a few candidates in vain, in the midst of a call.
+        patch.setattr(admission, "DECISION", 0)
+        patch.setattr(admission, "SORTED_ROW", 0.0)
+        for name in ("SMALLEST_GO", "LARGEST_GO"):
+            patch.setattr(matching, name, matching.MOST_CANDIDATES // 2)
 
 
 def other_maps(patch: pytest.MonkeyPatch, chance: random.Random, most_runs: int) -> None:
@@ -39,8 +48,8 @@ def other_maps(patch: pytest.MonkeyPatch, chance: random.Random, most_runs: int)
     # As dear as a candidate is among a thousand rows: else nobody would search in parts of two.
     patch.setattr(price, "CANDIDATE", chance.choice([1.0, 1_000.0, 1_000.0]))
 
-    def rest_and_change(self: Catalog, room: int) -> None:
-        rest(self, room)
+    def rest_and_change(self: Catalog, room: int, most: int) -> None:
+        rest(self, room, most)
         if chance.random() < 0.7:
             self.use(draw_maps(chance, len(self.names)))
             for part in self.parts:

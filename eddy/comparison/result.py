@@ -16,7 +16,7 @@ from eddy.comparison.summary import group_by_workload, summary
 from eddy.comparison.turns import MeasuredRow, Traced
 from eddy.comparison.verdict import verdict
 from eddy.errors import QueryError, unknown_name
-from eddy.query.explain import Reported, read_report
+from eddy.query.explain.run import Reported, read_report
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, unknown_name
-from eddy.local import run_local
+from eddy.local import iter_local
 from eddy.observe.indexing import IndexCount
 from eddy.observe.report import Report
 
@@ -61,7 +61,7 @@ class Runner(Protocol):
 
 
 class Local:
-    """In this process, with `run_local`."""
+    """In this process, with `iter_local`."""
 
     name = "local"
 
@@ -79,7 +79,7 @@ class Local:
             index = tell_coming(workload, policy, batch_rows, seed, index)
             data = workload.cut(batch_rows)
             started, cpu = time.perf_counter(), time.process_time()
-            done = run_local(
+            done = iter_local(
                 workload.query,
                 data,
                 policy=policy,
@@ -87,7 +87,7 @@ class Local:
                 cache_memory=cache_memory,
                 batch_rows=batch_rows,
                 seed=seed,
-            )
+            ).run(quiet=True)
             wall_seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
             return RunResult(
                 results=done.results, report=done.report, wall_seconds=wall_seconds, cpu_seconds=cpu_seconds
@@ -157,9 +157,9 @@ def tell_coming(
     settings = read_index(index, may_be_told=True)
     if not settings.does.is_told or settings.coming:
         return index
-    recorded = run_local(
+    recorded = iter_local(
         workload.query, workload.cut(batch_rows), policy=policy, index="patterns", batch_rows=batch_rows, seed=seed
-    )
+    ).run(quiet=True)
     return replace(settings, coming=[_count_probes(counters.indexes) for counters in recorded.report.counters])
 
 

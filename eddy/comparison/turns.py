@@ -31,6 +31,7 @@ from eddy.comparison.pattern_regret import compare_patterns, count_by_pattern, s
 from eddy.comparison.run_key import key
 from eddy.comparison.runner import Runner, RunPolicy
 from eddy.comparison.workload import CHANGED_AT, Workload
+from eddy.live_line import LiveLine
 
 MeasuredRow = dict[str, Any]
 WIDTH = 24
@@ -235,7 +236,7 @@ class _Turn:
 
 
 class Bar:
-    """A bar on a terminal, and plain lines elsewhere.
+    """A bar on a terminal or in a notebook, and plain lines elsewhere.
 
     It is nothing if it is to be quiet.
     """
@@ -244,6 +245,7 @@ class Bar:
         self._out = out or sys.stderr
         self._quiet = quiet
         self._live = self._out.isatty()
+        self._line = LiveLine() if out is None else None
         self._total = total
         self._done = self._kept = self._width = 0
         self._started = time.monotonic()
@@ -253,6 +255,9 @@ class Bar:
         self._done += 1
         self._kept += kept
         if self._quiet:
+            return
+        if self._line is not None and self._line.is_live:
+            self._line.show(lambda: f"[{self._bar()}] {self._counts()}  {what}", last=self._done == self._total)
             return
         if self._live:
             line = f"[{self._bar()}] {self._counts()}  {what}"

@@ -12,10 +12,11 @@ from eddy.observe.caching import CacheCount, judge_cache
 from eddy.observe.counters import VARIOUS, CellCount, ClassRoute, Counters, StreamCount
 from eddy.observe.indexing import IndexCount, Tuning, collect_tunings
 from eddy.observe.insight import DecisionKey, Regret, RouteCost
-from eddy.observe.notebook import heading, table
+from eddy.observe.notebook import MOST_NOTE_ROWS, folded, heading, table
 from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.observe.statistics import Statistic, total
 from eddy.observe.tariff import choose_writer
+from eddy.observe.text import plural
 from eddy.tuples.pandas_frames import make_frame
 
 if TYPE_CHECKING:
@@ -70,7 +71,12 @@ class Report:
         if not shown["pattern"].any():
             shown = shown.drop(columns="pattern")
         adapting = tell_adapting(sum_over_batches(self.counters), self.write_cost)
-        return f"{heading(repr(self))}{heading(adapting) if adapting else ''}{table(shown)}"
+        batches = self.batches()[["batch", "rows", "results", "routing_calls", "seconds", "late", "errors"]]
+        last = folded(
+            f"the last of {plural(len(batches), 'micro-batch', 'micro-batches')}", table(batches.tail(MOST_NOTE_ROWS))
+        )
+        told = f"{heading(repr(self))}{heading(adapting) if adapting else ''}{table(shown)}"
+        return f"{told}{last if len(batches) else ''}"
 
     @property
     def write_cost(self) -> Callable[[float], str]:

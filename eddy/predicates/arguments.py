@@ -122,6 +122,9 @@ def _resolve(hint: Any, target: Any) -> Any:
 
 def _find_form(hint: Any, parameter: str, where: str) -> str:
     base = typing.get_origin(hint) or hint
+    # From Python 3.12 on an alias is a name of its own, as `NDArray` is of numpy's from 2.5 on.
+    meant = getattr(base, "__value__", base)
+    base = typing.get_origin(meant) or meant
     if is_series_type(base) or base is typing.Any:
         return SERIES
     if base is np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
-from eddy.observe.notebook import heading, table
+from eddy.observe.notebook import folded, heading, preformatted, table
 from eddy.predicates.judge import Predicate
 from eddy.query.cost import read_tariff
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
@@ -105,6 +105,8 @@ class Query:
         return (*self.predicates, *(part for one in self.existence for part in one.conditions))
 
     def _repr_html_(self) -> str:
+        from eddy.query.explain.describe import describe_query  # noqa: PLC0415  it describes what is defined here
+
         rows = [("stream", s.name, f"by {s.time}, {s.window}, delay {s.delay}") for s in self.streams]
         rows += [("table", one.name, "") for one in self.tables]
         rows += [("join", "", text) for text in self.joins]
@@ -113,7 +115,8 @@ class Query:
             ("filter", f.name, f"{', '.join(f.on)}{write_after(f)}: {f.where or _spell_call(f)}") for f in self.filters
         ]
         rows += [("select", "", ", ".join(self.select))] if self.select else []
-        return f"{heading(f'Query {self.name}')}{table(make_frame(rows, ['part', 'name', 'says']), len(rows))}"
+        parts = table(make_frame(rows, ["part", "name", "says"]), len(rows))
+        return f"{heading(f'Query {self.name}')}{parts}{folded('explained', preformatted(describe_query(self)))}"
 
     def sql(self) -> str:
         """Write the query as a statement, as far as SQL can say it: see `eddy.Statement`.

@@ -200,9 +200,11 @@ def report_of(what: object, name: str | None = None) -> Report:
     return choose_step(RUNS.get(str(query.runId), {}), name).report()
 
 
-def check_query(what: Any) -> Any:
+def check_query(what: Any, where: str = "report_of") -> Any:
     """Refuse what can have no report."""
     if not hasattr(what, "recentProgress"):
+        if where != "report_of":
+            raise QueryError(f"{where}: expected a streaming query, got {type(what).__name__}")
         raise QueryError(
             "report_of: expected a streaming query, or the very frame that eddy.where gave, got "
             f"{type(what).__name__}; of a batch frame that was made from it, ask about the one that it was made from"

@@ -33,6 +33,11 @@ class Command:
 def add_job_arguments(parser: ArgumentParser) -> None:
     """Add the arguments that name a job."""
     parser.add_argument("conf", help="the job, a TOML file such as conf/quickstart.toml")
+    add_choices(parser)
+
+
+def add_choices(parser: ArgumentParser) -> None:
+    """Add the arguments that win over a job's file."""
     parser.add_argument("--profile", metavar="NAME", help=OVER)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
 

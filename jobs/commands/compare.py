@@ -8,7 +8,10 @@ from eddy.jobs.commands.command import Command
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """All are those of the comparison itself."""
+    """Add those of the comparison itself, for who lists them: it reads them by itself."""
+    from eddy.jobs import compare_policies  # noqa: PLC0415  other commands do without it
+
+    compare_policies.arguments(parser)
 
 
 def run(chosen: Namespace) -> int:

@@ -11,7 +11,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from eddy.jobs.commands.command import OVER, WINS, Command, job_of
+from eddy.jobs.commands.command import Command, add_choices, job_of
 from eddy.jobs.config.config import Job
 from eddy.kernels.choice import VARIABLE, choose_kernels
 from eddy.observe.text import plural
@@ -42,8 +42,7 @@ class Finding:
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("conf", nargs="?", help="a job: hold its cells and partitions against the cores as well")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=WINS)
-    parser.add_argument("--profile", metavar="NAME", help=OVER)
+    add_choices(parser)
 
 
 def run(chosen: Namespace) -> int:

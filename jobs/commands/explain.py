@@ -14,7 +14,7 @@ from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, r
 from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.cost import write_cost
-from eddy.query.explain import list_joins, list_patterns, list_windows
+from eddy.query.explain.describe import draw_plan, list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, Change
 from eddy.query.spark_text import SparkText
@@ -89,6 +89,7 @@ def text(checked: Checked) -> str:
     """
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
+    parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"))]
     parts += [
         "",
         "joins",
@@ -118,8 +119,13 @@ def _list_index(job: Job) -> list[str]:
     return ["", f"indexes: {job.values['index']['kind']}{f' ({given})' if given else ''}"]
 
 
+def _find_pushed(checked: Checked) -> list[str]:
+    """Find the filters that Spark evaluates before the eddy."""
+    return [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
+
+
 def _filters(checked: Checked) -> Iterator[str]:
-    pushed = [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
+    pushed = _find_pushed(checked)
     for f in checked.job.query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
         if isinstance(f.predicate, SparkText) and f.name not in pushed:

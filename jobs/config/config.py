@@ -16,7 +16,7 @@ from typing import Any
 
 from eddy.errors import QueryError, need_package, unknown_name
 from eddy.jobs.config.connector_checks import check_connectors
-from eddy.jobs.config.connectors import BATCH, LASTING
+from eddy.jobs.config.connectors import BATCH, is_lasting
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
 from eddy.jobs.config.places import Mistakes, join_key, lines
@@ -201,7 +201,7 @@ def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     for place in ("sink", "rejected"):
         _check_sink(place, read.get(place, {}), mistakes)
         lasting = read.get(place, {}).get("format")
-        if lasting in LASTING and not batch and not read.get("checkpoint", {}).get("location"):
+        if lasting and is_lasting(lasting) and not batch and not read.get("checkpoint", {}).get("location"):
             mistakes.add(
                 ("checkpoint", "location"),
                 f'expected a folder, since the sink "{lasting}" lasts and a restart must know what it has; add it',

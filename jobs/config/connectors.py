@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from eddy.errors import QueryError, write_repr
 from eddy.jobs.config.schema import ANYTHING, COUNT, FLAG, INDEX, ONE_OR_MORE, SCALAR, TEXTS, ConfigKey, Section
+from eddy.plug_ins import PlugIns
 
 OPTIONS = Section(
     text="Further options for Spark, as they are. They win over the keys above.",
@@ -24,6 +27,7 @@ SELECT = ConfigKey(
     "`\"from_json(value, 'k bigint').k AS k\"`; what is no column name needs one by AS",
     kind=TEXTS,
     default=[],
+    literal=True,
 )
 TABLE_NAME = ConfigKey(text='instead of `path`: a table that Spark knows, `"catalog.db.table"`')
 BATCH = "batch"
@@ -197,6 +201,7 @@ SINKS: dict[str, Section] = {
                 '`"to_avro(struct(*)) AS value"`',
                 kind=TEXTS,
                 default=[],
+                literal=True,
             ),
             "existing": ConfigKey(
                 text="in `batch` mode: what becomes of rows that are there; `error` refuses to write beside them",
@@ -220,3 +225,30 @@ SINKS: dict[str, Section] = {
 
 LASTING = ("parquet", "kafka", "spark", "foreach_batch")
 """Sinks that need a checkpoint: what they hold outlives the job."""
+
+SOURCE_GROUP, SINK_GROUP = "eddy.sources", "eddy.sinks"
+"""The groups of entry points under which other packages register sources and sinks."""
+
+
+def read_section(found: Any) -> Section:
+    """Give the section that a source or a sink of another package describes itself by."""
+    section = getattr(found, "section", None)
+    if not isinstance(section, Section):
+        raise QueryError(
+            f"expected a class with its keys as section = Section(...), got {write_repr(section)} as section"
+        )
+    return section
+
+
+def is_lasting(name: str) -> bool:
+    """Tell whether a sink needs a checkpoint: one of ours, or one of another package that says so."""
+    if name in SINKS:
+        return name in LASTING
+    found = PlugIns[Any]({}, group=SINK_GROUP, kind="sink").get(name)
+    return bool(getattr(found, "lasting", False))
+
+
+ALL_TABLE_SOURCES = PlugIns(TABLE_SOURCES, group=SOURCE_GROUP, kind="source", take=read_section)
+ALL_STREAM_SOURCES = PlugIns(STREAM_SOURCES, group=SOURCE_GROUP, kind="source", take=read_section)
+ALL_SINKS = PlugIns(SINKS, group=SINK_GROUP, kind="sink", take=read_section)
+"""Those above, and those of other packages."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from eddy.jobs.config.schema import ConfigKey, ConfigPart, NamedSections, Section, Variants
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.workloads.registry import WORKLOADS, find_workload
+from eddy.plug_ins import PlugIns
 from eddy.redaction import display
 from eddy.wiring import policy_names, policy_parameters
 
@@ -94,6 +96,9 @@ def _variants(path: str, part: Variants) -> Iterator[str]:
         as_there = f"It has the formats and keys of [`[{part.like}]`](#{part.like})."
         yield from ("", f"## `[{path}]`", "", f"{part.text} {as_there}")
         return
+    # Packages that happen to be installed here are not on the page.
+    formats = part.formats.own if isinstance(part.formats, PlugIns) else part.formats
+    part = replace(part, formats=formats)
     yield from ("", f"## `[{path}]`", "", f"{part.text} `format` is one of:", "")
     for name, section in part.formats.items():
         left_out = " (when left out)" if name == part.default else ""

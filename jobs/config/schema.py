@@ -7,7 +7,7 @@ mistake in it, to convert an override, and to write `docs/configuration.md`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,13 +24,15 @@ class ValueKind:
     """A kind of values of a key.
 
     A `plain` value is a text that is taken as it is when it comes from outside of the file; other single values are
-    read as TOML first, and what is no single value cannot come from there.
+    read as TOML first, and what is no single value cannot come from there. `json` is the JSON Schema of its values, as
+    far as that can say it.
     """
 
     expected: str
     fits: Callable[[Any], bool]
     plain: bool = False
     single: bool = True
+    json: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _number(value: Any) -> bool:
@@ -56,25 +58,55 @@ def _list(value: Any, fits: Callable[[Any], bool]) -> bool:
     return isinstance(value, list) and all(fits(one) for one in value)
 
 
-TEXT = ValueKind(expected="a text", fits=_text, plain=True)
-INTERVAL = ValueKind(expected='a duration such as "30 seconds"', fits=_text, plain=True)
-FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, bool))
-COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: is_whole(value, 1))
-INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: is_whole(value, 0))
-PORT = ValueKind(expected="a whole number from 0 to 65535", fits=lambda value: is_whole(value, 0, LARGEST_PORT))
-NUMBER = ValueKind(expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0)
-SHARE = ValueKind(expected="a number above 0, and 1 at most", fits=lambda value: _number(value) and 0 < value <= 1)
+_JSON_TEXT = {"type": "string", "minLength": 1}
+_JSON_TEXTS = {"type": "array", "items": _JSON_TEXT}
+_JSON_NUMBER = {"type": "number", "minimum": 0}
+_JSON_SCALAR = {"type": ["string", "number", "boolean"]}
+
+
+def _whole_from(least: int, most: int | None = None) -> Mapping[str, Any]:
+    return {"type": "integer", "minimum": least, **({} if most is None else {"maximum": most})}
+
+
+TEXT = ValueKind(expected="a text", fits=_text, plain=True, json=_JSON_TEXT)
+INTERVAL = ValueKind(expected='a duration such as "30 seconds"', fits=_text, plain=True, json=_JSON_TEXT)
+FLAG = ValueKind(expected="true or false", fits=lambda value: isinstance(value, bool), json={"type": "boolean"})
+COUNT = ValueKind(expected="a whole number of 1 or more", fits=lambda value: is_whole(value, 1), json=_whole_from(1))
+INDEX = ValueKind(expected="a whole number of 0 or more", fits=lambda value: is_whole(value, 0), json=_whole_from(0))
+PORT = ValueKind(
+    expected="a whole number from 0 to 65535",
+    fits=lambda value: is_whole(value, 0, LARGEST_PORT),
+    json=_whole_from(0, LARGEST_PORT),
+)
+NUMBER = ValueKind(
+    expected="a number of 0 or more", fits=lambda value: _number(value) and value >= 0, json=_JSON_NUMBER
+)
+SHARE = ValueKind(
+    expected="a number above 0, and 1 at most",
+    fits=lambda value: _number(value) and 0 < value <= 1,
+    json={"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+)
 LENGTH = ValueKind(
     expected='a duration such as "30 seconds", or a number of 0 or more',
     fits=lambda value: _text(value) or (_number(value) and value >= 0),
+    json={"anyOf": [_JSON_TEXT, _JSON_NUMBER]},
 )
-COST = ValueKind(expected='a number of 0 or more, or a time such as "20 milliseconds"', fits=LENGTH.fits)
-TEXTS = ValueKind(expected="a list of texts", fits=lambda value: _list(value, _text), single=False)
+COST = ValueKind(
+    expected='a number of 0 or more, or a time such as "20 milliseconds"', fits=LENGTH.fits, json=LENGTH.json
+)
+TEXTS = ValueKind(expected="a list of texts", fits=lambda value: _list(value, _text), single=False, json=_JSON_TEXTS)
 ONE_OR_MORE = ValueKind(
-    expected="a text or a list of texts", fits=lambda value: _text(value) or (TEXTS.fits(value) and bool(value))
+    expected="a text or a list of texts",
+    fits=lambda value: _text(value) or (TEXTS.fits(value) and bool(value)),
+    json={"anyOf": [_JSON_TEXT, {**_JSON_TEXTS, "minItems": 1}]},
 )
-VALUES = ValueKind(expected="a list of single values", fits=lambda value: _list(value, _scalar), single=False)
-SCALAR = ValueKind(expected="a text, a number, or true or false", fits=_scalar)
+VALUES = ValueKind(
+    expected="a list of single values",
+    fits=lambda value: _list(value, _scalar),
+    single=False,
+    json={"type": "array", "items": _JSON_SCALAR},
+)
+SCALAR = ValueKind(expected="a text, a number, or true or false", fits=_scalar, json=_JSON_SCALAR)
 ANYTHING = ValueKind(expected="a text, a number, true or false, or a list or a table of them", fits=_plain)
 
 
@@ -89,7 +121,7 @@ class ConfigKey:
     kind: ValueKind = TEXT
     default: Any = None
     required: bool = False
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     place: bool = False
     literal: bool = False
 

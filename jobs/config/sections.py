@@ -17,7 +17,7 @@ Sources and sinks are in `eddy.jobs.config.connectors`.
 
 from __future__ import annotations
 
-from eddy.jobs.config.connectors import SINKS, STREAM_SOURCES, TABLE_SOURCES
+from eddy.jobs.config.connectors import ALL_SINKS, ALL_STREAM_SOURCES, ALL_TABLE_SOURCES
 from eddy.jobs.config.schema import (
     ANYTHING,
     COST,
@@ -126,12 +126,12 @@ STREAM = Section(
             choices=("drop", "fail"),
         ),
     },
-    parts={"source": Variants(text="Where the rows come from.", formats=STREAM_SOURCES, required=True)},
+    parts={"source": Variants(text="Where the rows come from.", formats=ALL_STREAM_SOURCES, required=True)},
 )
 
 TABLE = Section(
     text="A static input, read once when the job starts and sent to every worker.",
-    parts={"source": Variants(text="Where the rows come from.", formats=TABLE_SOURCES, required=True)},
+    parts={"source": Variants(text="Where the rows come from.", formats=ALL_TABLE_SOURCES, required=True)},
 )
 
 FILTER = Section(
@@ -243,7 +243,7 @@ INDEX_DEFAULTS = list_index_defaults()
 
 
 def _index_key(name: str, text: str, kind: ValueKind = TEXT) -> dict[str, ConfigKey]:
-    return {name: ConfigKey(text=text, kind=kind, default=INDEX_DEFAULTS[name], choices=(*INDEX_NAMES.get(name, ()),))}
+    return {name: ConfigKey(text=text, kind=kind, default=INDEX_DEFAULTS[name], choices=INDEX_NAMES.get(name, ()))}
 
 
 INDEXES = Section(
@@ -347,12 +347,12 @@ JOB = Section(
         "index": INDEXES,
         "trigger": TRIGGER,
         "checkpoint": CHECKPOINT,
-        "sink": Variants(text="Where the answer goes.", formats=SINKS, default="console"),
+        "sink": Variants(text="Where the answer goes.", formats=ALL_SINKS, default="console"),
         "rejected": Variants(
             text='Where rows go that pass everything but a filter with `on_error = "reject"` that has no answer for '
             "them: the columns of the stream, and `rejected_by` and `rejected_because`. For one stream without state. "
             "It is a query of its own, which asks the filters once more; its checkpoint is in `rejected` of the job's.",
-            formats=SINKS,
+            formats=ALL_SINKS,
             like="sink",
         ),
         "metrics": METRICS,

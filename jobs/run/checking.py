@@ -25,7 +25,7 @@ from eddy.predicates.faults import REJECT
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
-from eddy.query.explain import list_warnings
+from eddy.query.explain.describe import list_warnings
 from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
 from eddy.redaction import KeyPath

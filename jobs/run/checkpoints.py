@@ -18,7 +18,7 @@ from eddy.observe.insight import Regret
 from eddy.observe.regret import sum_over_cells
 from eddy.observe.statistics import NOTHING, Statistic
 from eddy.observe.text import align_columns, plural
-from eddy.query.explain import WIDEST_ALONE, list_adapting, list_classes
+from eddy.query.explain.run import WIDEST_ALONE, list_adapting, list_classes
 from eddy.spark.layout.hashing import cell_of
 from eddy.tuples import Hop
 from eddy.tuples.packed import Packed

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
+from eddy.jobs.config.connectors import SINK_GROUP
 from eddy.jobs.sources.files import quote
 from eddy.jobs.sources.select import select_columns
+from eddy.plug_ins import PlugIns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,7 +65,7 @@ def write_answer(frame: DataFrame, job: Job, place: str = "sink") -> Startable:
 
 
 def _write(frame: DataFrame, values: Mapping[str, Any], job: Job, place: str) -> DataStreamWriter:
-    writer = SINKS[values["format"]].stream(frame, values).outputMode("append").queryName(_name_query(job, place))
+    writer = ALL_SINKS[values["format"]].stream(frame, values).outputMode("append").queryName(_name_query(job, place))
     if job.checkpoint:
         # The checkpoint of what is put aside is in that of the job, so that both begin anew together.
         location = job.checkpoint if place == "sink" else f"{job.checkpoint.rstrip('/')}/{place}"
@@ -78,7 +80,7 @@ def write_batch(frame: DataFrame, job: Job, place: str = "sink") -> None:
     frame, values = _pick_columns(frame, job, place)
     if values["format"] == MEMORY:
         values = {**values, "name": _name_query(job, place)}
-    SINKS[values["format"]].batch(frame, values)
+    ALL_SINKS[values["format"]].batch(frame, values)
 
 
 def _name_query(job: Job, place: str) -> str:
@@ -194,6 +196,10 @@ SINKS: dict[str, Sink] = {
     ),
 }
 """Every kind of sink; a new one is its functions, its section in `eddy.jobs.config.connectors`, and one line here."""
+
+ALL_SINKS = PlugIns(SINKS, group=SINK_GROUP, kind="sink")
+"""Those above, and those of other packages: each has `section`, `stream`, `batch`, and `lasting` if it needs a
+checkpoint."""
 
 
 def _options(sink: Mapping[str, Any]) -> dict[str, str]:

@@ -148,6 +148,15 @@ class Admission:
         """Note what searches took for want of a map that was left out."""
         self._missed[key_map] = self._missed.get(key_map, 0.0) + price
 
+    def bears(self, price: float, rows: int, maps: int = 1) -> bool:
+        """Tell whether searches may take so much for want of so many maps, before it is decided anew."""
+        return price <= self._accepted + DECISION * maps + SORTED_ROW * rows
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is not room for all maps."""
+        return self._spare is not None
+
     def leaves_out(self, key_map: KeyMap) -> bool:
         """Tell whether a map is not to be built."""
         return self._spare is not None and key_map not in self._spare and key_map in self._decided
@@ -179,8 +188,8 @@ class Admission:
             return
         needed = sum(need(key_map, spare) for key_map, spare in (self._spare or {}).items())
         known = self._groups == groups.keys() and all(key_map in self._decided for key_map in maps)
-        bearable = self._accepted + DECISION * len({*maps, *others}) + SORTED_ROW * rows
-        is_out_of_date = is_forgotten or self._age >= PERIOD or sum(self._missed.values()) > bearable
+        is_borne = self.bears(sum(self._missed.values()), rows, len({*maps, *others}))
+        is_out_of_date = is_forgotten or self._age >= PERIOD or not is_borne
         if not known or self._spare is None or needed > allowed or is_out_of_date:
             found = [options(m, allowed) for m in dict.fromkeys((*maps, *others))]
             self._spare = self._choose(found, FILLED * allowed, list(groups.values()))

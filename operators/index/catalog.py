@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,10 +21,10 @@ from eddy.operators.index.parts import Part, Parts
 from eddy.operators.index.sample import Sample
 from eddy.operators.index.searches import Searches
 from eddy.operators.index.segments import Segments
-from eddy.operators.index.serving import Serving
+from eddy.operators.index.serving import HASH_BITS, Serving
 from eddy.operators.index.structures.chained import Chained
 from eddy.operators.index.structures.contracts import Index
-from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.index.time_bounds import LEAST_SAVED
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
@@ -77,7 +78,7 @@ class Catalog:
     ) -> None:
         self.settings = settings or IndexSettings()
         self.searches = Searches()
-        self.room = math.inf
+        self.room = self._most = math.inf
         self._segments = segments
         self._texts: list[tuple[str, str]] = []
         self._parts = Parts(merge=self.settings.merge)
@@ -260,6 +261,26 @@ class Catalog:
         for work, count in self._count_rows(served, len(rows), lambda: rows):
             work.matches += count
 
+    def grows_dear(self, pattern: int, found: int) -> bool:
+        """Tell whether looks by some keys were so much in vain that they get the map that was left out, and at once.
+
+        Which maps there is room for is decided between micro-batches, by what was asked for until then. A policy that
+        changes an order asks for others, and with thousands of times as many tuples. `found` are matches that are not
+        noted yet.
+        """
+        admission = self._serving.admission
+        if not admission.is_limited or not pattern or not admission.leaves_out(own := hash_map(pattern, HASH_BITS)):
+            return False
+        works = [work for (_, served), work in self._counts.served.items() if served == pattern]
+        vain = sum(work.candidates - work.matches for work in works) - found
+        if admission.bears(price.CANDIDATE * vain, self.stored):
+            return False
+        is_built = self.nbytes + self._serving.count_bytes(own) <= self._most
+        if is_built:
+            self._serving.reconsider(own)
+            self._looks.clear()
+        return is_built
+
     def _count_rows(
         self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
     ) -> Iterator[tuple[Work, int]]:
@@ -284,12 +305,13 @@ class Catalog:
         counts, self._counts = self._counts, IndexCounts()
         return counts
 
-    def rest(self, room: int) -> None:
+    def rest(self, room: int, most: int = sys.maxsize) -> None:
         """End the micro-batch, and choose the indexes that there is room for.
 
-        One that is left out is not built in the next micro-batch either: what it is to serve is served by another.
+        One that is left out is not built in the next micro-batch either: what it is to serve is served by another,
+        unless that `grows_dear`. Then all of them together may take `most` until the micro-batch is over.
         """
-        self.room = room
+        self.room, self._most = room, most
         self.invalidate()
         if not self._serving.is_linked:
             self._rest_parts()

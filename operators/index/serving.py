@@ -111,9 +111,17 @@ class Serving:
         is_new = self.linking.be_plain(pattern)
         if is_new:
             # Its own map was left out, since chains stood for it.
-            self.admission.reconsider(hash_map(pattern, HASH_BITS))
-            self._servers.clear()
+            self.reconsider(hash_map(pattern, HASH_BITS))
         return is_new
+
+    def reconsider(self, key_map: KeyMap) -> None:
+        """Let a map be built that was left out, until it is decided about again."""
+        self.admission.reconsider(key_map)
+        self._servers.clear()
+
+    def count_bytes(self, key_map: KeyMap) -> float:
+        """Count the bytes that a map would take."""
+        return self._count_bytes(key_map, self.admission.spare(key_map))
 
     def find_linked(self, request: Request, rows: int) -> KeyMap | None:
         """Find the chains that answer a search among so many rows; None if others do."""

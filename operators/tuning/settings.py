@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from eddy.errors import QueryError, is_whole, quote, unknown_name, write_repr
+from eddy.plug_ins import PlugIns
 
 TOLD = "told"
 """The kind that knows what is to come: experiments record it, and nobody else has it."""
@@ -69,6 +70,19 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 
+INDEX_GROUP = "eddy.indexes"
+"""The group of entry points under which other packages register kinds: a `Selection` that says what it `does`."""
+
+
+def _read_kind(found: Any) -> Kind:
+    does = getattr(found, "does", None)
+    if not isinstance(does, Kind):
+        raise QueryError(f"expected a class with does = Kind(...), got {write_repr(does)} as does")
+    return does
+
+
+ALL_KINDS = PlugIns(KINDS, group=INDEX_GROUP, kind="index", take=_read_kind)
+"""Those above, and those of other packages."""
 
 Coming = Sequence[Mapping[str, Mapping[str, float]]]
 """The probes that are to come: for each micro-batch, of each input, by each access pattern as it is written."""
@@ -105,7 +119,7 @@ class IndexSettings:
     @property
     def does(self) -> Kind:
         """What its kind does."""
-        return KINDS[self.kind]
+        return ALL_KINDS[self.kind]
 
     @property
     def may_link(self) -> bool:
@@ -129,7 +143,7 @@ IndexChoice = str | Mapping[str, Any] | IndexSettings | None
 """A kind; a kind with its keys, {"kind": "bits", "bits": 14}; or all settings. None leaves everything as it comes."""
 
 CHOICES: Mapping[str, Collection[str]] = {
-    "kind": tuple(KINDS),
+    "kind": ALL_KINDS,
     "assess": ASSESSMENTS,
     "schedule": SCHEDULES,
     "migrate": MIGRATIONS,
@@ -170,7 +184,9 @@ def read_index(choice: IndexChoice, *, where: str = "index", may_be_told: bool =
     eddy.errors.QueryError: index: unknown kind "bit"; did you mean "bits"? known: "bits", "chosen", "hash", ...
     """
     if isinstance(choice, IndexSettings):
-        _raise_first(choice.keys() if choice.kind not in KINDS else choice.describe(), where, told=bool(choice.coming))
+        _raise_first(
+            choice.keys() if choice.kind not in ALL_KINDS else choice.describe(), where, told=bool(choice.coming)
+        )
         return choice
     if choice is None or isinstance(choice, str):
         given: Mapping[str, Any] = {} if choice is None else {"kind": choice}
@@ -201,10 +217,12 @@ def find_mistakes(given: Mapping[str, Any], *, may_be_told: bool = False) -> Ite
     wrong = [(key, text) for key, value in given.items() if (text := _describe_wrong(key, value))]
     kind = given.get("kind", IndexSettings().kind)
     if not any(key == "kind" for key, _ in wrong):
-        if KINDS[kind].is_told and not may_be_told:
+        if ALL_KINDS[kind].is_told and not may_be_told:
             wrong.append(("kind", _TOLD_TEXT))
         bad = {key for key, _ in wrong}
-        wrong += [(key, _describe_unused(key, kind)) for key in given if key not in KINDS[kind].keys and key not in bad]
+        wrong += [
+            (key, _describe_unused(key, kind)) for key in given if key not in ALL_KINDS[kind].keys and key not in bad
+        ]
     yield from wrong
     if not {"epsilon", "theta"} & {key for key, _ in wrong}:
         yield from _find_contradictions(given)

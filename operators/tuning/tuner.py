@@ -18,9 +18,10 @@ from eddy.operators.tuning.migrate.registry import MIGRATIONS
 from eddy.operators.tuning.migrator import Migrator, Searched, has_maps
 from eddy.operators.tuning.observed import Observed, Part, TunedCatalog
 from eddy.operators.tuning.select.registry import SELECTIONS
-from eddy.operators.tuning.settings import IndexSettings
+from eddy.operators.tuning.settings import INDEX_GROUP, IndexSettings
 from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
 from eddy.operators.tuning.workload import Workload
+from eddy.plug_ins import PlugIns
 
 MARGIN = 0.2
 """Share of the work of a row's life, or of a period if that is longer, that other maps must have saved, by their price,
@@ -85,7 +86,7 @@ class Tuner:
         self._does = settings.does
         self._seed = seed
         self._prices = COSTS[settings.cost or settings.does.cost]
-        self._selection = SELECTIONS[settings.kind](settings)
+        self._selection = PlugIns(SELECTIONS, group=INDEX_GROUP, kind="index")[settings.kind](settings)
         self._migrator = Migrator(catalog, MIGRATIONS[settings.migrate]())
         self.assessment = self.assess_anew()
 

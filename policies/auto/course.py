@@ -50,17 +50,14 @@ class Course:
         self.prospect = Prospect(self.ledger, conduct.arms, conduct.caching.arms)
         self.idle = IdleRows()
         # Rows so far, and idle rows until the next look.
-        self.rows, self.look = 0, FIRST_LOOK
+        self.rows, self.look, self.independent = 0, FIRST_LOOK, True
         self.ready: tuple[Hop, ...] = ()
-        self.independent = True
-        self.decisions: list[Decision] = []
-        self.decided = 0
+        self.decisions, self.decided = list[Decision](), 0
         self._route: tuple[Hop, ...] = ()
-        self._statistics = Statistics()
+        self._statistics, self._round = Statistics(), 0
         self._bills: dict[str, Bill] = {}
         # The lanes of arms whose tuples will have to be planned for again in this round.
         self._coming_back: set[str] = set()
-        self._round = 0
         # Whether the arm in charge has the round for itself; None before the first rows have come.
         self._quiet: bool | None = None
         # The duel that is worth its price, where it has to wait until no other stream is in one.
@@ -99,7 +96,8 @@ class Course:
         if self._quiet and self.champion is not None:
             return self.champion.ask_alone(task, ready)
         extra = self.ledger.extra(self.challenger) - self.ledger.extra(self.champion)
-        hands = self.dealer.deal(task.rows, self.duel, extra, task.chance, controlled=self.champion is not None)
+        is_safe, has_arm = task.independent, self.champion is not None
+        hands = self.dealer.deal(task.rows, self.duel, extra, task.chance, controlled=has_arm, independent=is_safe)
         return [leg for hand in hands for leg in self._ask(hand.lane, task, ready, hand.rows)]
 
     def _go_on(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
@@ -130,8 +128,7 @@ class Course:
         drawn, others = sample.draw(task)
         bill = self._bills.setdefault(SAMPLE, Bill())
         bill.rows += len(drawn)
-        tag = Lane(bill, Trail(), alone=True)
-        leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLED, tag=tag)
+        leg = Leg(route=ready, rows=drawn, exhaustive=True, label=SAMPLED, tag=Lane(bill, Trail(), alone=True))
         return [leg, *(self._ask(CHAMPION, task, ready, others) if len(others) else ())]
 
     def _ask(self, lane: str, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
@@ -214,6 +211,8 @@ class Course:
         self.ledger.quiet_rounds += 1
         self.dealer.let_pass(self._round)
         self.guard.end_quiet(self._round, self.ledger.think(champion).calls)
+        if self.guard.is_alarmed and not self.independent:
+            self.dealer.call_control(self._round)
         self._quiet, self._round = None, 0
 
     def _let_arms_learn(self) -> None:
@@ -241,9 +240,10 @@ class Course:
             self.guard.forget()
             if self.duel is not None:
                 self.duel.forget()
-        is_asked = is_unusual and self.dealer.call_control() and CONTROL not in self._bills
-        if self.sample is not None and self.sample.is_full:
-            self._end_sample(self.sample)
+        rows = int(self.guard.has_risen and not self.independent)
+        is_asked = is_unusual and self.dealer.call_control(rows) and CONTROL not in self._bills
+        if self.sample is not None:
+            self._judge_sample(self.sample)
         elif self.duel is not None and self.challenger is not None:
             self._judge_duel(self.duel, self.challenger)
         extra, written = self.ledger.extra(self.champion), self.ledger.beside
@@ -360,23 +360,24 @@ class Course:
             self.challenge()
 
     def _consider_sample(self) -> None:
-        current = self.ledger.current(self.champion, self.guard)
-        if (price := self.prospect.price_sample(self.ready, current, self._attributes, self.rows)) is None:
-            self.prospect.postpone_sample(self.rows)
-            return
-        # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
-        since = current * (self.rows - self.prospect.sampled)
-        if self.champion is not None and self.prospect.sampled and price > self.conduct.regret * since:
-            return
-        if self.prospect.buy(price):
+        current, has_arm = self.ledger.current(self.champion, self.guard), self.champion is not None
+        if self.prospect.buy_sample(self.ready, current, self._attributes, self.rows, has_arm=has_arm):
             self.sample = TriedRows(self.ready)
+
+    def _judge_sample(self, sample: TriedRows) -> None:
+        """End a sample that is full, or that costs too much."""
+        sample.pay(self._bills.get(SAMPLE))
+        if sample.is_full:
+            self._end_sample(sample)
+        elif not self.ledger.account.allows(sample.rest_price):
+            wait, self.sample = self.prospect.postpone_sample(self.rows), None
+            self.decide(f"a sample costs more than there is to spend; the next one is taken after {wait:,} rows")
 
     def _end_sample(self, sample: TriedRows) -> None:
         """See what the sample says."""
-        ledger, started = self.ledger, self.conduct.clock()
+        ledger, started, self.sample = self.ledger, self.conduct.clock(), None
         found = self.prospect.look(sample, self.rows)
         ledger.pay_screening(1 + sample.buckets.shape[1], sample.dividing + self.conduct.measure(started))
-        self.sample = None
         if self.champion is None:
             ledger.choose_turns(found.written, len(sample.hops))
 

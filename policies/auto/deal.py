@@ -23,8 +23,8 @@ FEWEST_CHALLENGED = 400
 """Rows of a round that are worth the thinking that they take; or half of the round, if that is less."""
 
 ROWS_OF_A_GLIMPSE = 200
-"""Rows of a challenger's first round where an arm is in charge: enough to tell what is many times as dear as that arm,
-which in a join another one may well be."""
+"""Rows of a challenger's first round where an arm is in charge, or where probes wait for others: enough to tell what is
+many times as dear, which in a join another order may well be."""
 
 CONTROL_BURST = 150
 """Rows that go in the written order together, so that it is seldom that a round has another leg for them."""
@@ -63,11 +63,16 @@ class Dealer:
         # Rounds since some rows went in the written order.
         self.rounds_since = 0
 
-    def call_control(self) -> bool:
-        """Let the next round have rows in the written order, unless some have had it of late; says whether it will."""
-        is_called = self.rounds_since >= ROUNDS_BETWEEN_CALLS and not self._ledger.turns
+    def call_control(self, rows: int = 0) -> bool:
+        """Let the next round have rows in the written order, unless some have had it of late; says whether it will.
+
+        With `rows` it is so many and at once, if the account bears them: an arm that has become far dearer may be a
+        hundred times as dear as that order in a join, from one round to the next.
+        """
+        is_called = (rows > 0 or self.rounds_since >= ROUNDS_BETWEEN_CALLS) and not self._ledger.turns
         if is_called:
-            self.control_due = max(self.control_due, float(CONTROL_BURST))
+            borne = max(self._ledger.account.left, 0.0) / max(self._ledger.in_order, INSTANT)
+            self.control_due = max(self.control_due, float(CONTROL_BURST), float(min(rows, int(borne))))
         return is_called
 
     @property
@@ -84,18 +89,20 @@ class Dealer:
         self.turn = None
         self.rounds_since += 1
 
-    def deal(self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool) -> list[Hand]:
+    def deal(
+        self, rows: int, duel: Duel | None, extra: float, chance: Chance, *, controlled: bool, independent: bool = True
+    ) -> list[Hand]:
         """Deal the rows of a task out.
 
         `extra` is what a challenger's case costs besides its steps, more than the champion's; `controlled` says that an
-        arm is in charge.
+        arm is in charge, `independent` that no operator waits for another.
         """
         # A single row cannot be divided, so it is somebody's turn.
         if self._ledger.turns or rows < 2:
             self.turn = self.turn or self._draw_turn(rows, duel, extra, chance, controlled=controlled)
             return [Hand(self.turn, None)]
         challenged = 0 if duel is None else self._count_challenged(rows, duel, extra)
-        if duel is not None and not duel.seen and controlled:
+        if duel is not None and not duel.seen and (controlled or not independent):
             challenged = min(challenged, ROWS_OF_A_GLIMPSE)
         self.starved = self.starved + 1 if duel is not None and not challenged else 0
         control = self._count_control(rows) if controlled else 0

@@ -47,6 +47,8 @@ class ArmGuard:
     # What the steps of a quiet round have taken so far, and whether the last one took far more than is usual.
     glimpsed: float = 0.0
     is_alarmed: bool = False
+    # Whether the last round that somebody counted cost far more than was usual before it.
+    has_risen: bool = False
 
     def __post_init__(self) -> None:
         if self.turns:
@@ -85,6 +87,7 @@ class ArmGuard:
         usual, self.is_alarmed = self.arm.mean, False
         self.last = Cost()
         self.last.add(*cases)
+        self.has_risen = bool(usual) and self.last.mean > TOO_DEAR * usual
         if not self.turns and has_changed(self.last, self.arm):
             # Windows fill up, or the stream has changed.
             self.arm.sums = [0.0, 0.0, 0.0]
@@ -123,14 +126,14 @@ class ArmGuard:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         sums = {"arm": self.arm.sums, "last": self.last.sums}
-        return {"turns": self.turns, **sums, "alarmed": self.is_alarmed, "seen": self.seen}
+        return {"turns": self.turns, **sums, "alarmed": self.is_alarmed, "risen": self.has_risen, "seen": self.seen}
 
     @staticmethod
     def restore(state: dict[str, Any]) -> ArmGuard:
         """From a snapshot."""
         guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
-        guard.is_alarmed = bool(state.get("alarmed", False))
+        guard.is_alarmed, guard.has_risen = bool(state.get("alarmed", False)), bool(state.get("risen", False))
         guard.seen = float(state.get("seen", guard.arm.cases))
         return guard
 

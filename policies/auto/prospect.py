@@ -108,10 +108,11 @@ class Prospect:
         self.waits[arm] = [rows + wait, wait]
         return int(wait)
 
-    def postpone_sample(self, rows: int) -> None:
-        """Let the next sample wait, each time twice as long unless something came of the last."""
-        self.next_sample = rows + FIRST_WAIT * int(2 ** min(self.patience, MOST_DOUBLINGS))
-        self.patience += 1
+    def postpone_sample(self, rows: int) -> int:
+        """Let the next sample wait, each time twice as long unless something came of the last; says for how long."""
+        wait = FIRST_WAIT * int(2 ** min(self.patience, MOST_DOUBLINGS))
+        self.next_sample, self.patience = rows + wait, self.patience + 1
+        return wait
 
     def price_sample(self, hops: tuple[Hop, ...], current: float, attributes: int, rows: int) -> float | None:
         """Price a sample and the look at it; None where nothing that it may show is worth it.
@@ -124,6 +125,15 @@ class Prospect:
             return None
         price = max(SAMPLE_ROWS * (sum(prices) - current), 0.0) + self._ledger.screening_price(attributes)
         return price if most * max(rows, FIRST_WAIT) > price else None
+
+    def buy_sample(self, hops: tuple[Hop, ...], current: float, attributes: int, rows: int, *, has_arm: bool) -> bool:
+        """Tell whether a sample is worth its price, and the account bears it."""
+        if (price := self.price_sample(hops, current, attributes, rows)) is None:
+            self.postpone_sample(rows)
+            return False
+        # Rows of an arm that saves much are cheap beside those of a sample: it comes the more seldom.
+        share = self._ledger.account.regret * current * (rows - self.sampled)
+        return not (has_arm and self.sampled and price > share) and self.buy(price)
 
     def buy(self, price: float) -> bool:
         """Tell whether the account bears something; if not, it is saved up for."""

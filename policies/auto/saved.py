@@ -99,7 +99,8 @@ def _save_sample(place: str, sample: TriedRows | None, arrays: Arrays) -> dict[s
         return None
     if len(sample):
         arrays |= {f"{place} buckets": sample.buckets, f"{place} outcomes": sample.outcomes}
-    return {"hops": [list(hop) for hop in sample.hops], "editions": list(sample.editions), "dividing": sample.dividing}
+    numbers = {"dividing": sample.dividing, "paid": sample.paid}
+    return {"hops": [list(hop) for hop in sample.hops], "editions": list(sample.editions), **numbers}
 
 
 def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> TriedRows | None:
@@ -110,4 +111,5 @@ def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]
     if f"{place} buckets" in arrays:
         buckets, outcomes = arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T)
         sample.add(buckets, outcomes, plain[place]["editions"])
+    sample.paid = float(plain[place].get("paid", 0.0))
     return sample

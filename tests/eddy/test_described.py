@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pytest
 
 import eddy
+from eddy.observe.counters import ClassRoute
+from eddy.observe.statistics import Statistic
+from eddy.query.cost import write_cost
+from eddy.query.explain import describe
+from eddy.query.explain.run import list_plans
+from eddy.tuples import Hop
 
 
 def dear(price: npt.NDArray[np.int64]) -> Any:
@@ -29,6 +37,16 @@ QUERY = eddy.Query(
 
 TOLD = """
 query "bought"
+
+plan
+  select orders.at AS ordered, clicks.page, users.country
+  └─ join: orders.user = users.id
+     ├─ join: orders.user = clicks.user and clicks.at <= orders.at
+     │  ├─ filter dear: a Python function
+     │  │  └─ orders
+     │  └─ clicks
+     └─ filter adult: age >= 18
+        └─ users
 
 joins
   clicks -- orders: orders.user = clicks.user
@@ -94,3 +112,52 @@ def test_only_queries_and_runs_are_explained() -> None:
     with pytest.raises(eddy.QueryError, match=said):
         eddy.explain(wrong)
     assert eddy.explain(eddy.Report([])).startswith("0 micro-batches, 0 rows")
+
+
+def test_a_plan_has_costs_tables_that_are_asked_and_every_combination() -> None:
+    query = eddy.Query(
+        streams=[eddy.Stream("a", time="t"), eddy.Stream("b", time="t")],
+        tables=[eddy.Table("banned")],
+        anti=["a.k = banned.k"],
+        filters=[
+            eddy.Filter("dear", on="a", function=dear, columns=["k"], cost="20 milliseconds"),
+            eddy.Filter("both", on=["a", "b"], where="a.v < b.v"),
+        ],
+        cross=True,
+    )
+    told = list(describe.draw_plan(query, {"both": ", by somebody"}))
+    assert told == [
+        "  select all columns",
+        "  └─ if banned has none: a.k = banned.k",
+        "     ├─ filter both: a.v < b.v, by somebody",
+        "     │  └─ every combination",
+        f"     │     ├─ filter dear{write_cost(query.filters[0])}: a Python function",
+        "     │     │  └─ a",
+        "     │     └─ b",
+        "     └─ banned",
+    ]
+
+
+def test_a_run_is_drawn_as_a_tree_with_costs() -> None:
+    """Routes with the same beginning share it, and the commonest comes first."""
+    steps = {"big": Statistic(100, 100, 25, 0.001), "odd": Statistic(50, 50, 25, 0.002)}
+    routes = {("s", "", ("big", "odd")): 75, ("s", "", ("odd", "big")): 24, ("s", "", ("big",)): 1}
+    frame = draw_routes(steps, routes)
+    assert frame == [
+        "",
+        'plan of "s": where its rows set out to, and what a tuple takes there on average',
+        "  s",
+        "  ├─ big   76% of rows, 25% pass, 10 µs a tuple",
+        "  │  └─ odd   75% of rows, 50% pass, 40 µs a tuple",
+        "  └─ odd   24% of rows, 50% pass, 40 µs a tuple",
+        "     └─ big   24% of rows, 25% pass, 10 µs a tuple",
+    ]
+
+
+def draw_routes(steps: dict[str, Statistic], routes: dict[ClassRoute, int]) -> list[str]:
+    (counters,) = eddy.run_local(ONE, {"s": pa.table({"v": [1]})}).report.counters
+    made = replace(counters, operators={Hop(name, ""): done for name, done in steps.items()}, routes=routes)
+    return list(list_plans(eddy.Report([made])))
+
+
+ONE = eddy.Query(streams=[eddy.Stream("s")], filters=[eddy.Filter("big", on="s", where="v > 0")])

@@ -413,15 +413,15 @@ AFTER = {**BEFORE, "ac": 10, "bc": 10}
 """Values of each key. From the change on, most tuples of c find rows of a, and go on to b, by two keys of b."""
 
 
-def graph_batches(phases: list[dict[str, int]], each: int) -> list[dict[str, pa.RecordBatch]]:
-    """So many micro-batches of 100 rows of each phase."""
+def graph_batches(phases: list[dict[str, int]], each: int, rows: int = 100) -> list[dict[str, pa.RecordBatch]]:
+    """So many micro-batches of some rows of each phase."""
     chance, parts = np.random.default_rng(3), []
     for number, values in enumerate(value for value in phases for _ in range(each)):
-        ts = np.arange(100 * number, 100 * number + 100)
+        ts = np.arange(rows * number, rows * number + rows)
         keys = {name: [key for key in values if name in key] for name in "abcd"}
         parts.append(
             {
-                name: pa.record_batch({"ts": ts, **{key: chance.integers(0, values[key], 100) for key in own}})
+                name: pa.record_batch({"ts": ts, **{key: chance.integers(0, values[key], rows) for key in own}})
                 for name, own in keys.items()
             }
         )
@@ -445,6 +445,31 @@ def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytes
         candidates.append(sum(count.candidates for count in own) / sum(count.matches for count in own))
     # Searched by one of the two keys it is 4 in the second micro-batch after the change, and 6 in the sixth.
     assert all(few < 2.1 for few in (*candidates[:12], *candidates[13:]))
+
+
+def test_a_search_that_becomes_common_within_a_micro_batch_has_its_own_map_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it finds in vain is bounded, however many tuples go there before the micro-batch is over."""
+    monkeypatch.setattr(stem, "SPARE", 8)
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    before = {**BEFORE, "ab": 30}
+    parts = graph_batches([before, {**before, "ac": 5}], 6, rows=1_000)
+    schemas = {name: part.schema for name, part in parts[0].items()}
+    order = {"name": "fixed", "order": [f"probe_{name}" for name in "abcd"]}
+    index = {"kind": "patterns", "chains": False}
+    running = wiring.engine(GRAPH, schemas, order, tables={}, clock=float, seed=0, index=index)
+    vain, maps = [], []
+    for part in parts:
+        for _ in running.run(part):
+            pass
+        own = [count for count in running.read_counters().indexes if count.input == "b"]
+        vain.append(sum(count.candidates - count.matches for count in own))
+        maps.append({count.map for count in own if "b.ab, b.bc" in count.patterns})
+    assert [len(served) for served in maps[4:8]] == [1, 1, 2, 1]
+    assert maps[5].isdisjoint(maps[7])
+    # Without it there are 2,244,639.
+    assert vain[6] < 3 * matching.MOST_CANDIDATES
 
 
 def test_work_is_predicted_by_what_searches_have_found() -> None:

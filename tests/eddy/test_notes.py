@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
-from eddy.observe.notebook import MOST_NOTE_ROWS, table
+from eddy.observe.notebook import MOST_NOTE_ROWS, NUMBER_LOOK, TEXT_LOOK, table
 from tests.eddy.comparison.worlds import data, query
 
 EVIL = '<img src="https://example.org/x" onerror="alert(1)">'
@@ -29,8 +29,11 @@ class Tags(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"p", "b", "table", "thead", "tbody", "tr", "th", "td"}
-        assert attrs == []
+        assert tag in {"p", "b", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre"}
+        # No color: a notebook has its own, dark or light.
+        looks = {TEXT_LOOK, NUMBER_LOOK} if tag in {"th", "td"} else {"line-height: 1.3"} if tag == "pre" else set()
+        assert {name for name, _ in attrs} <= {"style"}
+        assert {value for _, value in attrs} <= looks
         self.rows += tag == "tr"
         self.open.append(tag)
 
@@ -45,7 +48,7 @@ def run() -> eddy.Run:
 
 def test_a_run_shows_its_first_rows_and_its_report(run: eddy.Run) -> None:
     html = run._repr_html_()
-    assert Tags(html).rows == 1 + MOST_NOTE_ROWS + 1 + 2
+    assert Tags(html).rows == 1 + MOST_NOTE_ROWS + 1 + 2 + 1 + 4
     assert f"{run.results.num_rows} results, the first {MOST_NOTE_ROWS}" in html
     assert run.report._repr_html_() in html
 
@@ -54,7 +57,7 @@ def test_a_report_shows_operators_with_what_they_did(run: eddy.Run) -> None:
     html = run.report._repr_html_()
     Tags(html)
     assert "4 micro-batches" in html
-    assert "<td>big</td>" in html
+    assert f'<td style="{TEXT_LOOK}">big</td>' in html
     assert "pattern" not in html
     assert eddy.Report([])._repr_html_()
 
@@ -70,7 +73,7 @@ def test_a_query_shows_its_parts_and_escapes_them() -> None:
     ]
     html = eddy.Query(streams=streams, joins=["a.k = b.k"], filters=filters, select=["a.v"])._repr_html_()
     assert Tags(html).rows == 1 + 2 + 1 + 2 + 1
-    for part in ("a.k = b.k", "b: looks_bad(v)", "by ts, Range(", "<td>a.v</td>"):
+    for part in ("a.k = b.k", "b: looks_bad(v)", "by ts, Range(", ">a.v</td>"):
         assert part in html
 
 

@@ -31,7 +31,7 @@ from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
-from eddy.query.explain import describe_query
+from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, name_joined
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
 from eddy.query.spark_text import SparkText

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import eddy
+from benchmarks.workloads import BATCH, CONTRAST
 from eddy import wiring
 from eddy.contracts import Operator, Outcome, Tuples
 from eddy.engine import Engine
@@ -128,3 +129,17 @@ def test_auto_keeps_its_promise_and_says_what_is_true(name: str) -> None:
     if shape.changes == 1.0:
         assert sum(one.written for one in told) > 0.94 * written
     assert sum(one.spent for one in told) == pytest.approx(spent, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("seed", "batches"),
+    # A sample that costs twenty times what its rows do, and an arm that becomes a hundred times as dear within a round.
+    [(10, 8), (8, 16), pytest.param(4, 40, marks=pytest.mark.long), pytest.param(12, 40, marks=pytest.mark.long)],
+)
+def test_auto_keeps_its_promise_where_orders_differ_by_a_thousand(seed: int, batches: int) -> None:
+    """Every five micro-batches all keys have other numbers of values, and what was cheapest is the dearest."""
+    data = {s: pa.table(dict(columns)) for s, columns in CONTRAST.data(batches * BATCH, seed).items()}
+    written, _ = run(CONTRAST.query(), data, "fixed")
+    spent, engine = run(CONTRAST.query(), data, "auto")
+    policy: Any = engine._policy
+    assert spent <= 1.02 * written + sum(one.allowance for one in policy._conduct.accounts)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from eddy.classes.value_names import OTHERS
-from eddy.errors import QueryError, quote
+from eddy.errors import QueryError
 from eddy.observe.caching import list_pipelines
 from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
@@ -16,15 +17,9 @@ from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
-from eddy.predicates.function import Function
-from eddy.query.cost import write_cost
-from eddy.query.existence import SEMI
-from eddy.query.filter import write_after
-from eddy.query.inputs import Range, Rows, Unbounded, Window
-from eddy.query.query import Query, Stream
-from eddy.query.state_need import choose_state, describe_state
+from eddy.query.explain.describe import describe_query
+from eddy.query.query import Query
 from eddy.query.statements.statement import Statement
-from eddy.sql import Column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +48,11 @@ ALL_ALIKE = "all alike"
 CALLS_WITHOUT_ATTRIBUTE = {"unclassified": "none", "profiling": "profiling"}
 """The names of calls that went by no attribute."""
 
-MICROSECONDS_PER_MILLISECOND = 1_000
-"""Spark's watermark counts milliseconds."""
+
+MOST_STEPS = 40
+"""Steps of a stream's tree that are drawn, of the routes that most rows took: a screen."""
+
+PAUSE = "   "
 
 
 class Reported(Protocol):
@@ -100,7 +98,7 @@ def explain(what: Any) -> str:
     parts += list_adapting(sum_over_batches(report.counters), report.write_cost)
     for stream, part in report.routes().groupby("stream"):
         parts += ["", f'classes of "{stream}" and their routes', *list_classes(part)]
-    parts += [*_list_pipelines(report.counters), *_list_decisions(report)]
+    parts += [*list_plans(report), *_list_pipelines(report.counters), *_list_decisions(report)]
     parts += _list_classifiers(report.learning())
     parts += list_indexes(total_indexes(c.indexes for c in report.counters))
     parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))
@@ -129,100 +127,6 @@ def list_classes(routes: pd.DataFrame) -> Iterator[str]:
     if len(left):
         rows += _list_routes(OTHERS, left.sort_values(ascending=False, kind="stable").reset_index())
     return align_columns(rows, "<><>")
-
-
-def describe_query(query: Query) -> str:
-    """Describe a query: joins, windows, filters, and warnings."""
-    parts = [f'query "{query.name}"', "", "joins", *list_joins(query)]
-    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
-    parts += ["", "windows and watermarks", *list_windows(query)]
-    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
-    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
-    parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
-    return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
-
-
-def list_joins(query: Query) -> Iterator[str]:
-    """Write which inputs each condition connects."""
-    for predicate in query.predicates:
-        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    for one in query.existence:
-        verb = "has a match" if one.kind == SEMI else "has none"
-        texts = " and ".join(condition.text for condition in one.conditions)
-        yield f"  {', '.join(sorted(one.needs))}, if {one.table} {verb}: {texts}"
-    if not query.conditions:
-        yield "  none"
-
-
-def list_patterns(query: Query) -> Iterator[str]:
-    """Write by which columns the rows of each input are searched.
-
-    Those are the columns that equalities compare. Nobody searches the rows of a single input.
-    """
-    if len(query.given) == 1:
-        yield "  none: rows of one stream are filtered as they come, and not kept"
-        return
-    # Rows of a single stream are not searched, and not kept: tables look for nothing.
-    alone = {query.streams[0].name} if len(query.streams) == 1 else set()
-    found: dict[str, dict[str, str]] = {name: {} for name in query.given if name not in alone}
-    asked = {one.table for one in query.existence}
-    for condition in query.conditions:
-        compared = condition.comparison()
-        if compared is not None and compared.op == "=":
-            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
-                # Nor does a table that is asked for a match.
-                if len(side.inputs) == 1 and not (side.inputs <= alone or other.inputs <= asked):
-                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
-    for name, others in found.items():
-        told = [f"{column} (from {other})" for other, column in others.items()]
-        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
-
-
-def list_windows(query: Query) -> Iterator[str]:
-    """Write each stream's time, window and delay."""
-    for stream in query.streams:
-        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
-        time = f'by "{stream.time}"' if stream.time is not None else "no event time"
-        yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
-    if all(stream.delay is not None for stream in query.streams):
-        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
-    else:
-        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
-
-
-def list_warnings(query: Query) -> Iterator[str]:
-    """Warn of settings that are allowed, and seldom meant."""
-    if len(query.streams) == 1:
-        return
-    for stream in query.streams:
-        if isinstance(stream.window, Unbounded):
-            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
-    late = [stream.name for stream in query.streams if stream.delay is None]
-    if late:
-        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
-
-
-def list_aggregates(query: Query) -> Iterator[str]:
-    """Write how to aggregate results so that Spark drops none.
-
-    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the
-    watermark, whatever else is. A time of another row in it may be. While no row of a stream comes later than its
-    delay says, that of stream `i` is no older than the newest time that Spark has been shown in results by its own
-    window, and the window and the delay of the stream that is furthest behind.
-    """
-    if any(stream.time is None for stream in query.streams):
-        yield "  none: no row has an event time"
-        return
-    late = [stream.name for stream in query.streams if stream.delay is None]
-    if late:
-        yield f"  results of any age may come, and Spark will drop some: give {quote(late)} a delay"
-        return
-    columns = [_find_output(query, stream) for stream in query.streams]
-    newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
-    if isinstance(query.streams[0].delay, int | float):
-        newest = f"timestamp_millis({newest})"
-    yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
-    yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 
 
 def read_report(run: Reported | Report, where: str) -> Report:
@@ -338,62 +242,67 @@ def _cut(text: str, most: int = WIDEST_NAME) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
-    for stream, column in zip(query.streams, columns, strict=True):
-        needed = _find_delay(query, stream)
-        yield [column, "none is enough" if needed is None else _delay_text(stream, needed)]
+@dataclass(kw_only=True)
+class Step:
+    """An operator at one place of routes, and what follows it."""
+
+    tuples: int = 0
+    next: dict[str, Step] = field(default_factory=dict)
 
 
-def _find_delay(query: Query, stream: Stream) -> float | None:
-    """Find the delay for aggregates by the time of one stream.
+def list_plans(report: Report) -> Iterator[str]:
+    """Draw each stream's routes as one tree; routes with the same beginning share it.
 
-    Gives None if no delay is long enough.
+    At each step stand the share of the stream's rows that set out this way, and what the operator does to a tuple on
+    average, wherever it stood: what it lets pass, and what that takes. Those are measured over all rows and not by
+    class, so that a step may be cheaper here than it is on average.
     """
-    found = stream.delay_ticks or 0
-    for other in query.streams:
-        if other is stream:
-            continue
-        if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
-            return None
-        # The newest time that Spark has seen may be ahead of this stream's row by all of these:
-        #
-        #     row of this stream --its window--> newest in its result --other's window, other's delay--> newest seen
-        found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
-    return found
+    done = _average_operators(report.operators(), report.write_cost)
+    for stream, part in report.routes().groupby("stream"):
+        routes = [
+            (route.split(" > "), int(tuples)) for route, tuples in zip(part["route"], part["tuples"], strict=True)
+        ]
+        whole = sum(tuples for _, tuples in routes)
+        if whole and any(len(route) > 1 for route, _ in routes):
+            yield from ("", f'plan of "{stream}": where its rows set out to, and what a tuple takes there on average')
+            yield f"  {stream}"
+            yield from (f"  {line}" for line in _draw(_join(routes), whole, done, ""))
 
 
-def _delay_text(stream: Stream, ticks: float | None) -> str:
-    """Write a delay as Spark takes it.
-
-    A number of a numeric time stands for a millisecond.
-    """
-    numbers = isinstance(stream.delay, int | float)
-    millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS_PER_MILLISECOND))
-    return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
-
-
-def _find_output(query: Query, stream: Stream) -> str:
-    """Find the name of a stream's time in the answer."""
-    column = Column(stream.name, str(stream.time))
-    if query.outputs is None:
-        return f"{stream.name}_{stream.time}"
-    return next((name for found, name in query.outputs if found == column), f"{column} (not selected)")
+def _join(routes: Sequence[tuple[Sequence[str], int]]) -> dict[str, Step]:
+    """Join routes to a tree, the commonest first."""
+    root = Step()
+    drawn = 0
+    for route, tuples in sorted(routes, key=lambda one: -one[1]):
+        drawn += len(route)
+        if drawn > MOST_STEPS and root.next:
+            break
+        at = root
+        for operator in route:
+            at = at.next.setdefault(operator, Step())
+            at.tuples += tuples
+    return root.next
 
 
-def _window_text(window: Window) -> str:
-    """Write a window in the words of the file."""
-    if isinstance(window, Range):
-        return f'window "{window.length}"'
-    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
+def _draw(steps: Mapping[str, Step], whole: int, done: Mapping[str, str], before: str) -> Iterator[str]:
+    ordered = sorted(steps.items(), key=lambda step: -step[1].tuples)
+    for place, (operator, step) in enumerate(ordered):
+        last = place == len(ordered) - 1
+        share = f"{step.tuples / whole:.0%}" if step.tuples >= whole / 200 else "<1%"
+        yield f"{before}{'└─ ' if last else '├─ '}{operator}{PAUSE}{share} of rows{done.get(operator, '')}"
+        yield from _draw(step.next, whole, done, before + ("   " if last else "│  "))
 
 
-def _list_filters(query: Query) -> Iterator[str]:
-    # The first that may act comes next, as in the policy.
-    done: list[str] = []
-    while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
-        f, asked = free[0], free[0].predicate
-        what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
-        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}: {what}"
-        done.append(f.name)
-    if not query.filters:
-        yield "  none"
+def _average_operators(frame: pd.DataFrame, write: Callable[[float], str]) -> Mapping[str, str]:
+    """Write what each operator lets pass of a tuple, and what that takes; a user's cost where there is one."""
+    costs = ["cost"] if "cost" in frame else []
+    sums = frame.groupby("operator")[["rows_in", "rows_out", "seconds", *costs]].sum(min_count=1)
+    told = {}
+    for operator, one in sums[sums["rows_in"] > 0].iterrows():
+        rows = float(one["rows_in"])
+        rate = float(one["rows_out"]) / rows
+        passes = f"{rate:.0%} pass" if rate <= 1 else f"{rate:.3g} out for one in"
+        paid = one["cost"] if costs and one["cost"] == one["cost"] else None
+        takes = write_seconds(float(one["seconds"]) / rows) if paid is None else write(float(paid) / rows)
+        told[str(operator)] = f", {passes}, {takes} a tuple"
+    return told

@@ -1,0 +1,233 @@
+"""Describes in words what a query asks for, before it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from eddy.errors import quote
+from eddy.observe.text import align_columns
+from eddy.predicates.function import Function
+from eddy.query.cost import write_cost
+from eddy.query.existence import SEMI
+from eddy.query.filter import Filter, write_after
+from eddy.query.inputs import Range, Rows, Unbounded, Window
+from eddy.query.query import Query, Stream
+from eddy.query.state_need import choose_state, describe_state
+from eddy.sql import Column
+
+MICROSECONDS_PER_MILLISECOND = 1_000
+"""Spark's watermark counts milliseconds."""
+
+
+def describe_query(query: Query) -> str:
+    """Describe a query: joins, windows, filters, and warnings."""
+    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query), "", "joins", *list_joins(query)]
+    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
+    parts += ["", "windows and watermarks", *list_windows(query)]
+    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
+    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
+
+
+class PlanNode(NamedTuple):
+    """A step of a query, and what it takes its rows from."""
+
+    text: str
+    below: tuple[PlanNode, ...] = ()
+
+
+def draw_plan(query: Query, notes: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Draw a query as a tree: what it selects stands above, and its inputs below.
+
+    Filters on one input stand right above it, with what a row costs there if somebody says it; `notes` are more about
+    them. Inputs stand in the order of the query. It is what is asked for: an eddy takes other ways to the same rows.
+    """
+    yield from _draw_below((_make_plan(query, notes or {}),), "  ", is_root=True)
+
+
+def _draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False) -> Iterator[str]:
+    for place, node in enumerate(nodes, start=1):
+        branch, more = ("", "") if is_root else ("└─ ", "   ") if place == len(nodes) else ("├─ ", "│  ")
+        yield f"{before}{branch}{node.text}"
+        yield from _draw_below(node.below, before + more)
+
+
+def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
+    """Join the inputs one by one, and filter as soon as all inputs of a filter are there."""
+    joined: set[str] = set()
+    plan: PlanNode | None = None
+    left = list(query.inputs)
+    while left:
+        near = [n for n in left if any(n in p.inputs and p.inputs <= joined | {n} for p in query.predicates)]
+        name = (near or left)[0]
+        left.remove(name)
+        joined.add(name)
+        alone = _filter_above(PlanNode(name), [f for f in query.filters if f.on == (name,)], notes)
+        if plan is None:
+            plan = alone
+            continue
+        texts = [p.text for p in query.predicates if name in p.inputs and p.inputs <= joined]
+        plan = PlanNode(f"join: {' and '.join(texts)}" if texts else "every combination", (plan, alone))
+        several = [f for f in query.filters if len(f.on) > 1 and name in f.on and joined.issuperset(f.on)]
+        plan = _filter_above(plan, several, notes)
+    assert plan is not None  # a query has a stream
+    for one in query.existence:
+        told = " and ".join(condition.text for condition in one.conditions)
+        plan = PlanNode(
+            f"if {one.table} {'has a match' if one.kind == SEMI else 'has none'}: {told}", (plan, PlanNode(one.table))
+        )
+    return PlanNode(f"select {', '.join(query.select)}" if query.select else "select all columns", (plan,))
+
+
+def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str, str]) -> PlanNode:
+    for f in filters:
+        what = f.where or "a Python function"
+        plan = PlanNode(f"filter {f.name}{write_after(f)}{write_cost(f)}: {what}{notes.get(f.name, '')}", (plan,))
+    return plan
+
+
+def list_joins(query: Query) -> Iterator[str]:
+    """Write which inputs each condition connects."""
+    for predicate in query.predicates:
+        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
+    for one in query.existence:
+        verb = "has a match" if one.kind == SEMI else "has none"
+        texts = " and ".join(condition.text for condition in one.conditions)
+        yield f"  {', '.join(sorted(one.needs))}, if {one.table} {verb}: {texts}"
+    if not query.conditions:
+        yield "  none"
+
+
+def list_patterns(query: Query) -> Iterator[str]:
+    """Write by which columns the rows of each input are searched.
+
+    Those are the columns that equalities compare. Nobody searches the rows of a single input.
+    """
+    if len(query.given) == 1:
+        yield "  none: rows of one stream are filtered as they come, and not kept"
+        return
+    # Rows of a single stream are not searched, and not kept: tables look for nothing.
+    alone = {query.streams[0].name} if len(query.streams) == 1 else set()
+    found: dict[str, dict[str, str]] = {name: {} for name in query.given if name not in alone}
+    asked = {one.table for one in query.existence}
+    for condition in query.conditions:
+        compared = condition.comparison()
+        if compared is not None and compared.op == "=":
+            for side, other in ((compared.left, compared.right), (compared.right, compared.left)):
+                # Nor does a table that is asked for a match.
+                if len(side.inputs) == 1 and not (side.inputs <= alone or other.inputs <= asked):
+                    found[next(iter(side.inputs))][" and ".join(sorted(other.inputs))] = side.text
+    for name, others in found.items():
+        told = [f"{column} (from {other})" for other, column in others.items()]
+        yield f"  {name}: {', '.join(told) or 'no equality; all rows in the window are looked at'}"
+
+
+def list_windows(query: Query) -> Iterator[str]:
+    """Write each stream's time, window and delay."""
+    for stream in query.streams:
+        delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
+        time = f'by "{stream.time}"' if stream.time is not None else "no event time"
+        yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
+    if all(stream.delay is not None for stream in query.streams):
+        yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
+    else:
+        yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
+
+
+def list_warnings(query: Query) -> Iterator[str]:
+    """Warn of settings that are allowed, and seldom meant."""
+    if len(query.streams) == 1:
+        return
+    for stream in query.streams:
+        if isinstance(stream.window, Unbounded):
+            yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+
+
+def list_aggregates(query: Query) -> Iterator[str]:
+    """Write how to aggregate results so that Spark drops none.
+
+    A result comes out when its last row arrives, which is on time: so the newest time in it is not below the
+    watermark, whatever else is. A time of another row in it may be. While no row of a stream comes later than its
+    delay says, that of stream `i` is no older than the newest time that Spark has been shown in results by its own
+    window, and the window and the delay of the stream that is furthest behind.
+    """
+    if any(stream.time is None for stream in query.streams):
+        yield "  none: no row has an event time"
+        return
+    late = [stream.name for stream in query.streams if stream.delay is None]
+    if late:
+        yield f"  results of any age may come, and Spark will drop some: give {quote(late)} a delay"
+        return
+    columns = [_find_output(query, stream) for stream in query.streams]
+    newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
+    if isinstance(query.streams[0].delay, int | float):
+        newest = f"timestamp_millis({newest})"
+    yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
+    yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
+
+
+def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
+    for stream, column in zip(query.streams, columns, strict=True):
+        needed = _find_delay(query, stream)
+        yield [column, "none is enough" if needed is None else _delay_text(stream, needed)]
+
+
+def _find_delay(query: Query, stream: Stream) -> float | None:
+    """Find the delay for aggregates by the time of one stream.
+
+    Gives None if no delay is long enough.
+    """
+    found = stream.delay_ticks or 0
+    for other in query.streams:
+        if other is stream:
+            continue
+        if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
+            return None
+        # The newest time that Spark has seen may be ahead of this stream's row by all of these:
+        #
+        #     row of this stream --its window--> newest in its result --other's window, other's delay--> newest seen
+        found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
+    return found
+
+
+def _delay_text(stream: Stream, ticks: float | None) -> str:
+    """Write a delay as Spark takes it.
+
+    A number of a numeric time stands for a millisecond.
+    """
+    numbers = isinstance(stream.delay, int | float)
+    millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS_PER_MILLISECOND))
+    return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
+
+
+def _find_output(query: Query, stream: Stream) -> str:
+    """Find the name of a stream's time in the answer."""
+    column = Column(stream.name, str(stream.time))
+    if query.outputs is None:
+        return f"{stream.name}_{stream.time}"
+    return next((name for found, name in query.outputs if found == column), f"{column} (not selected)")
+
+
+def _window_text(window: Window) -> str:
+    """Write a window in the words of the file."""
+    if isinstance(window, Range):
+        return f'window "{window.length}"'
+    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
+
+
+def _list_filters(query: Query) -> Iterator[str]:
+    # The first that may act comes next, as in the policy.
+    done: list[str] = []
+    while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:
+        f, asked = free[0], free[0].predicate
+        what = f"{asked.name} of {quote(map(str, asked.columns))}" if isinstance(asked, Function) else asked.text
+        yield f"  {f.name} on {', '.join(f.on)}{write_after(f)}{write_cost(f)}: {what}"
+        done.append(f.name)
+    if not query.filters:
+        yield "  none"
