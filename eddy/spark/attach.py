@@ -13,6 +13,7 @@ from eddy.query import Query, Statement
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from eddy.spark.stream import Options
     from eddy.wiring import IndexChoice, PolicyChoice
 
 
@@ -48,15 +49,21 @@ def attach(  # noqa: PLR0913  what a user may say
     Without it `remember` is a file in which what was learned stays, as in `where`.
     """
     need_package("pyspark", "spark", "attach")
-    from eddy.spark import stream, views  # noqa: PLC0415  so that the engine can be used where there is no Spark
+    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    how = replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
+    return stream.attach(*_read_asked(query, frames, how))
+
+
+def _read_asked(
+    query: Query | Statement | str, frames: Mapping[str, Any] | None, how: Options
+) -> tuple[Query, Mapping[str, Any], Options]:
+    """Give what is asked as a query with its frames, and what the hints of a statement say of how to run it."""
+    from eddy.spark.frames import read_statement  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     asked = Statement(query) if isinstance(query, str) else query
-    if isinstance(asked, Statement):
-        policy, cells = asked.choose_policy(policy), asked.choose_cells(cells)
-        asked, frames = views.read_statement(asked, frames)
-    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
-    return stream.attach(
-        asked,
-        {} if frames is None else frames,
-        replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember),
-    )
+    if not isinstance(asked, Statement):
+        return asked, {} if frames is None else frames, how
+    how = replace(how, policy=asked.choose_policy(how.policy), cells=asked.choose_cells(how.cells))
+    return (*read_statement(asked, frames), how)
