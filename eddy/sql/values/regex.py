@@ -146,6 +146,8 @@ class _Reader:
             self._at += 1
             if letter == "|":
                 self._loosen()
+            elif letter == "^":
+                self._anchor()
             part, may_repeat = self._read_part(letter)
             written.append(part)
         if self._open:
@@ -162,8 +164,6 @@ class _Reader:
         if letter == ")":
             return self._close_group(), True
         if letter in _PLAIN:
-            if letter == "^":
-                self._anchor()
             return _PLAIN[letter], False
         if letter == "$":
             return self._read_dollar(), False
