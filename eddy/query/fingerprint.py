@@ -11,6 +11,7 @@ from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.query import Filter
 from eddy.query.screen import Screen
+from eddy.query.spelling import spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
 """How the names of some parts begin or go on."""
@@ -87,6 +88,7 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence
     The error says where they differ. Columns may be left unused. Columns that a new one of the `screens` reads must be
     stored as well.
     """
+    saved, wanted = spell_parts(saved), spell_parts(wanted)
     change = _compare_filters(saved, wanted)
     new = {*change.added, *change.changed}
     read = {name: kind for screen in screens if screen.name in new for name, kind in _list_columns(screen)}
@@ -100,7 +102,7 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence
 
 def check_same(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Refuse what another query has written, also if only filters are others."""
-    _refuse(_find_differences(saved, wanted))
+    _refuse(_find_differences(spell_parts(saved), spell_parts(wanted)))
 
 
 def _refuse(differences: Sequence[str]) -> None:

@@ -65,3 +65,23 @@ def check_regex(reader: TokenReader, node: Call) -> Node:
 def read_group(node: Node | None) -> int:
     """Read which group is wanted; the first if nothing is said."""
     return int(str(node.value)) if isinstance(node, Literal) else 1
+
+
+_CLAUSES = {
+    "SELECT": "leave out the words around it, from SELECT up to WHERE",
+    "WITH": "leave out the words around it",
+    "FROM": "leave out the words around it, from FROM up to WHERE",
+    "WHERE": "leave out the word WHERE",
+}
+# A clause is followed by the beginning of a value; a column with such a name, by an operator or nothing.
+_VALUES = frozenset({"word", "quoted", "number", "string", "raw", "hex"})
+_AFTER_VALUES = frozenset({"AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "DIV", "RLIKE", "REGEXP"})
+
+
+def refuse_statement(reader: TokenReader) -> None:
+    """Refuse the clauses that stand around a condition in a query."""
+    word, after = reader.now, reader.look_ahead()
+    if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
+        return
+    if after.kind in _VALUES or after.key in ("(", "*"):
+        raise reader.error(f"only the condition is wanted; {_CLAUSES[word.key]}", word)

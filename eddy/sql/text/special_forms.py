@@ -160,16 +160,22 @@ def typed_literal(reader: TokenReader) -> Node:
     raise reader.error("expected DATE, TIMESTAMP, TIMESTAMP_NTZ or INTERVAL before a string", word)
 
 
-def interval(reader: TokenReader) -> Node:
+def interval(reader: TokenReader) -> Literal:
     """Read an interval, in any of Spark's spellings."""
     start = reader.take().start
+    micros, whole = read_interval(reader, start)
+    return Literal(reader.span(start), micros, DURATION, whole_days=whole)
+
+
+def read_interval(reader: TokenReader, start: int) -> tuple[int, bool]:
+    """Read what follows the word INTERVAL: microseconds, and "only days"."""
     try:
         micros, whole = _interval(reader)
     except ValueError as reason:
         raise reader.error(str(reason), reader.span(start)) from None
     if not -(1 << 63) <= micros < 1 << 63:
         raise reader.error("the interval does not fit 64 bits of microseconds", reader.span(start))
-    return Literal(reader.span(start), micros, DURATION, whole_days=whole)
+    return micros, whole
 
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
