@@ -61,8 +61,8 @@ ROWS_TO_PAY_BACK = 100_000
 USUAL_ROUND = 1_000
 """Rows of a round where nobody says otherwise."""
 
-ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 50_000, 1_000
-"""Rows for which a common order stands at most, where they are so cheap that another is worth little, and at least."""
+ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 500_000, 1_000
+"""Rows for which a common order stands at most, where they are cheap: 100,000 may take half a millisecond; and least."""
 
 FINDING, FINDING_SHARE = 10e-6, 0.01
 """Seconds that it takes to find the place of an operator in an order, and the share of the rows' time that this may
