@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
@@ -13,13 +13,13 @@ import pyarrow as pa
 from eddy.clocks import make_work_clock
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, check_whole, read_message
+from eddy.errors import QueryError, check_whole, quote, read_message
 from eddy.live_line import LiveLine
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
 from eddy.observe.text import plural
-from eddy.query import Query
+from eddy.query import Query, Statement
 from eddy.query.explain import explain
 from eddy.tuples.arrow import no_rows, one_batch
 from eddy.tuples.pandas_frames import is_frame, make_frame
@@ -103,7 +103,7 @@ class Running:
 
 
 def run_local(  # noqa: PLR0913  what a user may say
-    query: Query,
+    query: Query | Statement,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
@@ -114,7 +114,7 @@ def run_local(  # noqa: PLR0913  what a user may say
     clock: Clock | None = None,
     thinking: Clock | None = None,
 ) -> Run:
-    """Answer a query over data at hand.
+    """Answer a query, or a statement, over data at hand.
 
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
     `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
@@ -140,7 +140,7 @@ def run_local(  # noqa: PLR0913  what a user may say
 
 
 def iter_local(  # noqa: PLR0913  what a user may say
-    query: Query,
+    query: Query | Statement,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
@@ -155,14 +155,14 @@ def iter_local(  # noqa: PLR0913  what a user may say
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
 
     _check_arguments(query, data, batch_rows, seed)
+    if isinstance(query, Statement):
+        policy = query.choose_policy(policy)
+        query, data = _read_statement(query, data)
     lookup = {table.name for table in query.tables}
     tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
-    for name, table in first.items():
-        if table is None:
-            raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
-    schemas = {name: table.schema for name, table in first.items() if table is not None}
+    schemas = {name: _read_schema(name, table) for name, table in first.items()}
     settings = wiring.check_index(index, query)
     thinking = thinking or clock or time.thread_time
     engine = wiring.engine(
@@ -193,12 +193,45 @@ def _is_whole(data: Data) -> TypeGuard[pa.Table]:
 
 
 def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:
-    if not isinstance(query, Query):
-        raise QueryError(f"run_local: expected a Query(...), got {query!r}")
+    if not isinstance(query, Query | Statement):
+        raise QueryError(f"run_local: expected a Query(...) or a Statement(...), got {query!r}")
     if not isinstance(data, Mapping):
         raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
         check_whole(number, name, least, where="run_local")
+
+
+def _read_schema(name: str, first: pa.Table | None) -> pa.Schema:
+    if first is None:
+        raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
+    return first.schema
+
+
+def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Query, Mapping[str, Data]]:
+    """Make the query of a statement, whose bare columns are found in the data."""
+    for name in set(statement.sources.values()):
+        named = [alias for alias, source in statement.sources.items() if source == name]
+        if len(named) > 1 and isinstance(data.get(name), Iterator):
+            raise QueryError(
+                f'data "{name}": it is iterated over once, and the statement has it as {quote(named)}; give a list of '
+                "its parts, or a table"
+            )
+    given = {alias: _peek(alias, one) for alias, one in statement.arrange(data).items()}
+    columns = {alias: names for alias, (names, _) in given.items()}
+    return statement.with_columns(columns).query, {alias: one for alias, (_, one) in given.items()}
+
+
+def _peek(name: str, data: Data) -> tuple[list[str], Data]:
+    """Look at the columns of an input; what is iterated over is given back whole."""
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return data.schema.names, data
+    if is_frame(data):
+        return [*data.columns], data
+    if not isinstance(data, Iterable) or isinstance(data, str | bytes | Mapping):
+        raise QueryError(_describe_unfit(name, data))
+    parts = iter(data)
+    first = next(parts, None)
+    return [] if first is None else make_table(name, first).schema.names, chain([] if first is None else [first], parts)
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:

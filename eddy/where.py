@@ -362,8 +362,11 @@ def _take_rows(frame: Any, places: RowIds) -> Any:
 
 
 def _to_arrow(frame: pd.DataFrame, name: str, *, must: bool) -> pa.Array | None:
+    column = frame[name]
     try:
-        return pa.Array.from_pandas(frame[name])
+        # Arrow knows no sparse columns.
+        values: Any = np.asarray(column) if str(column.dtype).startswith("Sparse") else column
+        return pa.Array.from_pandas(values)
     except (pa.ArrowException, ValueError, TypeError) as error:
         if not must:
             return None

@@ -3,5 +3,6 @@
 from eddy.query.filter import Filter
 from eddy.query.inputs import Range, Rows, Stream, Table, Unbounded, Window
 from eddy.query.query import Query
+from eddy.query.statements.statement import Statement
 
-__all__ = ["Filter", "Query", "Range", "Rows", "Stream", "Table", "Unbounded", "Window"]
+__all__ = ["Filter", "Query", "Range", "Rows", "Statement", "Stream", "Table", "Unbounded", "Window"]

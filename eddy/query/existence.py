@@ -61,7 +61,7 @@ def read_existence(
             where = f'{kind} "{shorten(text.text, LONGEST_NAME)}"'
             table = _find_table(text, tables, joined, where)
             found.setdefault((kind, table), []).extend(_split(text, table, where))
-    made = [Existence(kind=kind, table=table, conditions=parts) for (kind, table), parts in found.items()]
+    made = [Existence(kind=kind, table=table, conditions=tuple(parts)) for (kind, table), parts in found.items()]
     for one in made:
         if (ANTI if one.kind == SEMI else SEMI, one.table) in found:
             raise QueryError(

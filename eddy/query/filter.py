@@ -81,7 +81,7 @@ class Filter:
 
     name: str
     on: str | Sequence[str] = field(kw_only=True)
-    where: str | None = field(default=None, kw_only=True)
+    where: str | None = field(default=None, kw_only=True, compare=False)
     function: Callable[..., Any] | None = field(default=None, kw_only=True)
     columns: Sequence[str] | None = field(default=None, kw_only=True)
     rowwise: bool = field(default=False, kw_only=True)
@@ -96,6 +96,7 @@ class Filter:
     cost: float | str | None = field(default=None, kw_only=True)
     predicate: sql.Expression | Function | SparkText = field(init=False, repr=False, compare=False)
     _cached: int | None = field(init=False, repr=False, compare=False)
+    _says: sql.Expression | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         where = check_name("filter", self.name)
@@ -112,6 +113,8 @@ class Filter:
             raise QueryError(f"{where}: expected either where or function, got {got}")
         fill(self, "_cached", None if self.cache is None else _read_cache(self.cache, f"{where}: cache"))
         fill(self, "predicate", self._text(where) if self.function is None else self._function(where))
+        # Two texts are equal when they are read alike.
+        fill(self, "_says", None if isinstance(self.predicate, Function) else self.predicate)
         for column in self.predicate.columns:
             if column.stream not in self.on:
                 error = unknown_name("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')

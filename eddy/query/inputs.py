@@ -34,15 +34,16 @@ class Range:
     5
     """
 
-    length: str | int | float
+    length: str | int | float = field(compare=False)
+    ticks: int | float = field(init=False, repr=False)
+    """The window in microseconds, or in a numeric column's units."""
+    is_number: bool = field(init=False, repr=False)
+    """Whether it is in such units."""
 
     def __post_init__(self) -> None:
-        read_length(self.length, "window Range")
-
-    @cached_property
-    def ticks(self) -> int | float:
-        """The window in microseconds, or in a numeric column's units."""
-        return read_length(self.length, "window Range")
+        # Two windows are equal when they are as long, however that is written.
+        fill(self, "ticks", read_length(self.length, "window Range"))
+        fill(self, "is_number", not isinstance(self.length, str))
 
     def __str__(self) -> str:
         return f"Range({self.length!r})"
@@ -95,11 +96,12 @@ class Stream:
     name: str
     time: str | None = field(default=None, kw_only=True)
     window: Window = field(default_factory=Unbounded, kw_only=True)
-    delay: str | int | float | None = field(default=None, kw_only=True)
-    max_ahead: str | int | float | None = field(default=None, kw_only=True)
+    delay: str | int | float | None = field(default=None, kw_only=True, compare=False)
+    max_ahead: str | int | float | None = field(default=None, kw_only=True, compare=False)
     arrived: str | None = field(default=None, kw_only=True)
     bad_rows: str = field(default=DROPPED, kw_only=True)
     malformed: str | None = field(default=None, kw_only=True)
+    _lengths: tuple[object, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         where = check_name("stream", self.name)
@@ -110,6 +112,9 @@ class Stream:
         for name, length in (("delay", self.delay), ("max_ahead", self.max_ahead)):
             if length is not None:
                 read_length(length, f"{where}: {name}")
+        # Two streams are equal when these are as long, however that is written.
+        told = [(self.delay_ticks, isinstance(self.delay, str)), (self.ahead_ticks, isinstance(self.max_ahead, str))]
+        fill(self, "_lengths", tuple(told))
         self._check_timed(where)
         if self.bad_rows not in BAD_ROWS:
             raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import folded, heading, preformatted, table
 from eddy.predicates.judge import Predicate
@@ -19,6 +18,7 @@ from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table
 from eddy.query.join_graph import RESERVED, find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
+from eddy.sql import Column, Expression, parse, parse_select
 from eddy.sql.values.name_case import find_own
 from eddy.tuples.pandas_frames import make_frame
 
@@ -51,20 +51,21 @@ class Query:
     name: str = "query"
     streams: Sequence[Stream]
     tables: Sequence[Table] = ()
-    joins: Sequence[str] = ()
-    semi: Sequence[str] = ()
-    anti: Sequence[str] = ()
+    joins: Sequence[str] = field(default=(), compare=False)
+    semi: Sequence[str] = field(default=(), compare=False)
+    anti: Sequence[str] = field(default=(), compare=False)
     filters: Sequence[Filter] = ()
-    select: Sequence[str] | None = None
+    select: Sequence[str] | None = field(default=None, compare=False)
     cross: bool = False
     max_fanout: int | None = None
     max_results: int | None = None
     max_state: int | None = None
     show_values: bool = False
     case_sensitive: bool = False
-    predicates: tuple[sql.Expression, ...] = field(init=False, repr=False, compare=False)
-    existence: tuple[Existence, ...] = field(init=False, repr=False, compare=False)
-    outputs: tuple[tuple[sql.Column, str], ...] | None = field(init=False, repr=False, compare=False)
+    predicates: tuple[Expression, ...] = field(init=False, repr=False, compare=False)
+    existence: tuple[Existence, ...] = field(init=False, repr=False)
+    outputs: tuple[tuple[Column, str], ...] | None = field(init=False, repr=False)
+    _joined: frozenset[Expression] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_name("query", self.name)
@@ -79,6 +80,8 @@ class Query:
             fill(self, kind, texts(getattr(self, kind), f"query: {kind}") if getattr(self, kind) else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
         fill(self, "predicates", tuple(part for text in self.joins for part in self._join(text)))
+        # Two queries are equal when they say the same, in whatever order and words.
+        fill(self, "_joined", frozenset(self.predicates))
         self._check_filters()
         fill(self, "outputs", self._outputs())
         fill(self, "existence", self._read_existence())
@@ -97,7 +100,7 @@ class Query:
         return tuple(name for name in self.given if name not in asked)
 
     @property
-    def conditions(self) -> tuple[sql.Expression, ...]:
+    def conditions(self) -> tuple[Expression, ...]:
         """All conditions between inputs: those of joins, and those by which tables are asked for a match."""
         return (*self.predicates, *(part for one in self.existence for part in one.conditions))
 
@@ -115,12 +118,32 @@ class Query:
         parts = table(make_frame(rows, ["part", "name", "says"]), len(rows))
         return f"{heading(f'Query {self.name}')}{parts}{folded('explained', preformatted(describe_query(self)))}"
 
-    def qualify(self, column: sql.Column) -> sql.Column:
+    def sql(self) -> str:
+        """Write the query as a statement, as far as SQL can say it: see `eddy.Statement`.
+
+        What streams have beside a watermark and a window, functions, and limits are said beside it. Read back with
+        these it is an equal query:
+
+        >>> query = Query(
+        ...     streams=[Stream("a", time="ts"), Stream("b", time="ts")], joins=["a.k=b.k"], select=["a.v"],
+        ...     filters=[Filter("big", on="a", where="v>10")],
+        ... )
+        >>> print(query.sql())
+        SELECT /*+ NAMED(v_3b2b, big) */ a.v
+        FROM STREAM a
+        JOIN STREAM b ON a.k = b.k
+        WHERE a.v > 10
+        """
+        from eddy.query.statements.writing import write_statement  # noqa: PLC0415  it is of the room above
+
+        return write_statement(self)
+
+    def qualify(self, column: Column) -> Column:
         """Spell the stream of a column as the query does.
 
         A text may write it in another case.
         """
-        return column if column.stream is None else sql.Column(find_own(column.stream, self.given), column.name)
+        return column if column.stream is None else Column(find_own(column.stream, self.given), column.name)
 
     def _check_shape(self) -> None:
         """Check the limits, and that tuples can reach every input."""
@@ -182,10 +205,10 @@ class Query:
         if name not in self.given:
             raise unknown_name("stream or table", name, self.given, where=where)
 
-    def _read(self, text: str, kind: str) -> sql.Expression:
+    def _read(self, text: str, kind: str) -> Expression:
         """Read a condition between inputs."""
         where = f'{kind} "{shorten(text, LONGEST_NAME)}"'
-        read = sql.parse(text, where=where).qualify(self.qualify)
+        read = parse(text, where=where).qualify(self.qualify)
         for column in read.columns:
             if column.stream is None:
                 raise QueryError(f'{where}: column "{column.name}" names no stream; write "stream.{column.name}"')
@@ -198,7 +221,7 @@ class Query:
         joined = named.union(*(predicate.inputs for predicate in self.predicates))
         return read_existence(asked, [table.name for table in self.tables], joined)
 
-    def _join(self, text: str) -> tuple[sql.Expression, ...]:
+    def _join(self, text: str) -> tuple[Expression, ...]:
         where = f'join "{shorten(text, LONGEST_NAME)}"'
         parts = self._read(text, "join").conjuncts()
         for part in parts:
@@ -209,11 +232,11 @@ class Query:
                 )
         return parts
 
-    def _outputs(self) -> tuple[tuple[sql.Column, str], ...] | None:
+    def _outputs(self) -> tuple[tuple[Column, str], ...] | None:
         if self.select is None:
             return None
         fill(self, "select", texts(self.select, "query: select"))
-        read = [sql.parse_select(text, where=f'select "{shorten(text, LONGEST_NAME)}"') for text in self.select]
+        read = [parse_select(text, where=f'select "{shorten(text, LONGEST_NAME)}"') for text in self.select]
         outputs = tuple((self.qualify(column), name) for column, name in read)
         for column, _ in outputs:
             if column.stream is None:

@@ -94,6 +94,12 @@ def predicate(
     return note
 
 
+def read_marked(function: Any) -> Predicate:
+    """Read how a function is to be asked; nothing is said of one that nobody has decorated."""
+    noted = getattr(function, MARK, None)
+    return noted if isinstance(noted, Predicate) else Predicate(name=None, options={})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What is asked about the rows of one frame, before it is a query."""
@@ -237,8 +243,7 @@ class _Reader(NamedTuple):
         function, columns = _split(given)
         if not callable(function):
             raise QueryError(f"where: {EXPECTED}, got {write_repr(given)}")
-        noted = getattr(function, MARK, None)
-        asked = noted if isinstance(noted, Predicate) else Predicate(name=None, options={})
+        asked = read_marked(function)
         name = asked.name or _find_name(function) or f"function_{next(self.numbers['function'])}"
         _check_code(function, name)
         options = {**asked.options, **({} if columns is None else {"columns": columns})}

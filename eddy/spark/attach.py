@@ -8,17 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eddy.errors import need_package
-from eddy.query import Query
+from eddy.query import Query, Statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from eddy.spark.stream import Options
     from eddy.wiring import IndexChoice, PolicyChoice
 
 
 def attach(  # noqa: PLR0913  what a user may say
-    query: Query,
-    frames: Mapping[str, Any],
+    query: Query | Statement | str,
+    frames: Mapping[str, Any] | None = None,
     *,
     policy: PolicyChoice = "auto",
     index: IndexChoice = None,
@@ -31,7 +32,10 @@ def attach(  # noqa: PLR0913  what a user may say
     state: str | None = None,
     remember: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
-    """Answer a query over streaming DataFrames, as one more.
+    """Answer a query, or a statement, over streaming DataFrames, as one more.
+
+    A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
+    hint names a policy or cells, and nothing else is said here, those are taken.
 
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
@@ -48,6 +52,18 @@ def attach(  # noqa: PLR0913  what a user may say
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
-    return stream.attach(
-        query, frames, replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
-    )
+    how = replace(how, cache_memory=cache_memory, heavy=heavy, state=state, remember=remember)
+    return stream.attach(*_read_asked(query, frames, how))
+
+
+def _read_asked(
+    query: Query | Statement | str, frames: Mapping[str, Any] | None, how: Options
+) -> tuple[Query, Mapping[str, Any], Options]:
+    """Give what is asked as a query with its frames, and what the hints of a statement say of how to run it."""
+    from eddy.spark.frames import read_statement  # noqa: PLC0415  so that the engine can be used where there is no Spark
+
+    asked = Statement(query) if isinstance(query, str) else query
+    if not isinstance(asked, Statement):
+        return asked, {} if frames is None else frames, how
+    how = replace(how, policy=asked.choose_policy(how.policy), cells=asked.choose_cells(how.cells))
+    return (*read_statement(asked, frames), how)

@@ -127,6 +127,53 @@ def test_columns_that_nobody_reads_may_be_anything() -> None:
     assert eddy.where(table.to_batches()[0], "i > 5").num_rows == 0
 
 
+INDEXES = {
+    "twice": pd.Index([1, 1, 2, 2, 1]),
+    "of two": pd.MultiIndex.from_arrays([list("aabba"), [1, 2, 1, 2, 1]], names=["i", "n"]),
+    "times": pd.DatetimeIndex(["2026-01-01"] * 5, tz="Europe/Vienna"),
+    "categories": pd.CategoricalIndex(list("uvuvu")),
+    "named like a column": pd.Index([None, "x", None, "y", "z"], name="i"),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_any_index_and_columns_of_any_name_stay(index: str) -> None:
+    frame = pd.DataFrame({"i": [1, 2, 3, 4, 5], 7: range(5), ("a", 1): range(5)}, index=INDEXES[index])
+    found = eddy.where(frame, is_odd, "i > 1", policy="random")
+    pd.testing.assert_frame_equal(found, frame.iloc[[2, 4]])
+
+
+# Its stubs know fewer kinds of values than pandas takes.
+MADE: Any = pd
+
+KINDS: Mapping[str, tuple[Any, Any, str]] = {
+    "nullable": (MADE.array([1, None, 3], "Int64"), lambda x: (x > 1).fillna(False).astype(bool), "x > 1"),
+    "yes or no": (MADE.array([False, None, True], "boolean"), lambda x: x.map(bool), "x"),
+    "strings": (MADE.array(["a", None, "c"], "string"), lambda x: x.notna() & (x != "a"), "x > 'b'"),
+    "of arrow": (MADE.array([1, None, 3], MADE.ArrowDtype(pa.int32())), lambda x: x.notna() & (x != 1), "x > 1"),
+    "categories": (
+        MADE.Categorical(["a", None, "c"], categories=list("cba")),
+        lambda x: x.notna() & (x != "a"),
+        "x > 'b'",
+    ),
+    "sparse": (MADE.arrays.SparseArray([0, 0, 2]), lambda x: x > 1, "x > 1"),
+    "zoned": (
+        MADE.to_datetime(["2026-03-29 00:30", None, "2026-03-29 01:30"], utc=True).tz_convert("Europe/Vienna"),
+        lambda x: x.dt.hour == 3,
+        "x > timestamp '2026-03-29 01:00:00+00:00'",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("by_text", [False, True])
+def test_columns_of_any_kind_are_read(kind: str, by_text: bool) -> None:
+    values, function, text = KINDS[kind]
+    frame = pd.DataFrame({"x": values, "n": range(3)}, index=[4, 4, 4])
+    found = eddy.where(frame, text if by_text else (function, "x"), lambda n: n >= 0)
+    pd.testing.assert_frame_equal(found, frame.iloc[[2]])
+
+
 def test_a_predicate_may_read_no_column() -> None:
     """Some column has to say how many rows there are, whatever the first one holds."""
     frame = pd.DataFrame({"odd": [object(), 3], "i": [1, 2]})

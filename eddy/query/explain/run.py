@@ -19,6 +19,7 @@ from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
 from eddy.query.explain.describe import describe_query
 from eddy.query.query import Query
+from eddy.query.statements.statement import Statement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +66,7 @@ class Reported(Protocol):
 def explain(what: Any) -> str:
     """Explain in words what a query asks for, or what a run did.
 
-    `what` is a query, a frame that `eddy.where` gave, a run, or the report of one.
+    `what` is a query, a statement, a frame that `eddy.where` gave, a run, or the report of one.
 
     Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
     that keeps an account, what adapting has cost and saved.
@@ -83,8 +84,8 @@ def explain(what: Any) -> str:
     operators
       operator  rows in  evaluated  rows out  rate
     """
-    if isinstance(what, Query):
-        return describe_query(what)
+    if isinstance(what, Query | Statement):
+        return describe_query(what if isinstance(what, Query) else what.query)
     if (note := find_note(what)) is not None:
         return note.text
     # A frame of the report for each paragraph.

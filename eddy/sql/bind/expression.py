@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from eddy.sql.bind import binder, spelled
+from eddy.sql.bind import binder, spelled, writer
 from eddy.sql.bind.spelled import Find
 from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
@@ -92,6 +92,14 @@ class Expression:
     def qualify(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
         return self._at(rename_columns(self._node, name))
+
+    def write(self) -> str:
+        """Write it in the one spelling that all texts of the same meaning have."""
+        return writer.write(self._node)
+
+    def write_part(self) -> str:
+        """Write it so that it can stand between ANDs."""
+        return writer.write_part(self._node)
 
     def is_spelled(self, find: Find) -> bool:
         """Tell whether columns are written as they are called.

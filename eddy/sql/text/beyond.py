@@ -47,9 +47,6 @@ def check_regex(reader: TokenReader, node: Call) -> Node:
         raise reader.beyond("a regular expression that is no text in quotes is not supported", pattern.span)
     if group is not None and not (isinstance(group, Literal) and group.value in range(LARGEST_GROUP)):
         raise reader.beyond("a group of a regular expression that is no whole number is not supported", group.span)
-    if "${" in str(pattern.value):
-        # Spark's parser takes it for the name of a setting, and puts its value there.
-        raise reader.beyond('a regular expression with "${" is not supported', pattern.span)
     try:
         found = translate(str(pattern.value), None if node.name == "rlike" else read_group(group))
         pc.match_substring_regex(pa.scalar(""), found.pattern)
@@ -65,3 +62,23 @@ def check_regex(reader: TokenReader, node: Call) -> Node:
 def read_group(node: Node | None) -> int:
     """Read which group is wanted; the first if nothing is said."""
     return int(str(node.value)) if isinstance(node, Literal) else 1
+
+
+_CLAUSES = {
+    "SELECT": "leave out the words around it, from SELECT up to WHERE",
+    "WITH": "leave out the words around it",
+    "FROM": "leave out the words around it, from FROM up to WHERE",
+    "WHERE": "leave out the word WHERE",
+}
+# A clause is followed by the beginning of a value; a column with such a name, by an operator or nothing.
+_VALUES = frozenset({"word", "quoted", "number", "string", "raw", "hex"})
+_AFTER_VALUES = frozenset({"AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "DIV", "RLIKE", "REGEXP"})
+
+
+def refuse_statement(reader: TokenReader) -> None:
+    """Refuse the clauses that stand around a condition in a query."""
+    word, after = reader.now, reader.look_ahead()
+    if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
+        return
+    if after.kind in _VALUES or after.key in ("(", "*"):
+        raise reader.error(f"only the condition is wanted; {_CLAUSES[word.key]}", word)

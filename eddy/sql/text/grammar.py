@@ -16,7 +16,19 @@ import pyarrow as pa
 from eddy.sql.text import beyond, literals, names, special_forms
 from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref, TextSpan, join_conditions
+from eddy.sql.values.tree import (
+    Call,
+    Cast,
+    Column,
+    Literal,
+    Literals,
+    Node,
+    Place,
+    Ref,
+    TextSpan,
+    UserCall,
+    join_conditions,
+)
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
@@ -35,36 +47,18 @@ _OPERATORS: dict[str, tuple[int, str]] = {
 }
 _SIGNS = {"-": "negative", "+": "positive"}
 _NOT = frozenset({"NOT", "!"})
-_CLAUSES = {
-    "SELECT": "leave out the words around it, from SELECT up to WHERE",
-    "WITH": "leave out the words around it",
-    "FROM": "leave out the words around it, from FROM up to WHERE",
-    "WHERE": "leave out the word WHERE",
-}
-# A clause is followed by the beginning of a value; a column with such a name, by an operator or nothing.
-_VALUES = frozenset({"word", "quoted", "number", "string", "raw", "hex"})
-_AFTER_VALUES = frozenset({"AND", "OR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "DIV", "RLIKE", "REGEXP"})
 
 
 def read(place: Place) -> Node:
     """Read a text that is one expression."""
     reader = TokenReader(place)
-    _refuse_statement(reader)
+    beyond.refuse_statement(reader)
     node = boolean(reader)
     finish(reader)
     for level, found in node.levels():
         if level > HIGHEST:
             raise reader.too_deep(HIGHEST, found.span)
     return node
-
-
-def _refuse_statement(reader: TokenReader) -> None:
-    """Refuse the clauses that stand around a condition in a query."""
-    word, after = reader.now, reader.look_ahead()
-    if word.key not in _CLAUSES or after.key in _AFTER_VALUES:
-        return
-    if after.kind in _VALUES or after.key in ("(", "*"):
-        raise reader.error(f"only the condition is wanted; {_CLAUSES[word.key]}", word)
 
 
 def finish(reader: TokenReader) -> None:
@@ -302,6 +296,7 @@ def _bytes(reader: TokenReader) -> Node:
 def literal_list(reader: TokenReader) -> list[Node]:
     """Read a list of literals, those of one type together."""
     token = reader.take()
+    special_forms.refuse_setting(reader, token)
     values: dict[pa.DataType, list[object]] = {}
     for literal in split_list(token):
         try:
@@ -384,13 +379,16 @@ def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     token = reader.take()
     reader.take()
     special = special_forms.SPECIAL.get(token.key)
-    if special is not None:
+    is_asked = token.text in reader.functions
+    if special is not None and not is_asked:
         if reader.now.key == ")":
             raise special_forms.miswritten(reader, token.key, token.start)
         return special(reader, boolean, token.start)
-    name = names.resolve(token, reader)
+    name = token.text if is_asked else names.resolve(token, reader)
     args = [] if reader.now.key == ")" else special_forms.arguments(reader, boolean)
     reader.expect(")", f'to close the arguments of "{token.text}"')
+    if is_asked:
+        return UserCall(reader.span(token.start), name, tuple(args))
     names.check_count(token, len(args), name, reader)
     if name in names.CASTS:
         return Cast(reader.span(token.start), args[0], names.CASTS[name], safe=False)

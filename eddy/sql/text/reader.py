@@ -9,7 +9,7 @@ A long list of literals, as after IN, is one token: there may be hundreds of tho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,10 +24,11 @@ HIGHEST = 100
 
 
 class TokenReader:
-    """Reads tokens from left to right."""
+    """Reads tokens from left to right; `functions` are the names of predicates in Python that it may meet."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, functions: Collection[str] = ()) -> None:
         self.place = place
+        self.functions = functions
         self._tokens = list(tokens(place))
         self._at = 0
         self._level = 0

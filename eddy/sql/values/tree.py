@@ -116,6 +116,19 @@ class Call(Node):
 
 
 @dataclass(frozen=True)
+class UserCall(Node):
+    """A predicate in Python, asked in a statement."""
+
+    name: str
+    args: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The arguments."""
+        return self.args
+
+
+@dataclass(frozen=True)
 class Cast(Node):
     """A conversion to a type; a safe one gives null, not an error."""
 
@@ -141,12 +154,17 @@ def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
 
 def rename_columns(node: Node, name: Callable[[Column], Column]) -> Node:
     """The same tree with other names for its columns."""
+    return rename_refs(node, lambda ref: name(ref.column))
+
+
+def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
+    """The same tree with other names for its columns, which may depend on where they stand."""
     if isinstance(node, Ref):
-        return replace(node, column=name(node.column))
-    if isinstance(node, Call):
-        return replace(node, args=tuple(rename_columns(arg, name) for arg in node.args))
+        return replace(node, column=name(node))
+    if isinstance(node, Call | UserCall):
+        return replace(node, args=tuple(rename_refs(arg, name) for arg in node.args))
     if isinstance(node, Cast):
-        return replace(node, child=rename_columns(node.child, name))
+        return replace(node, child=rename_refs(node.child, name))
     return node
 
 

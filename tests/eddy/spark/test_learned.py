@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyspark import SparkFiles
 
+import eddy
 from eddy.engine.remembered import Remembered
 from eddy.engine.snapshot_file import read_file
 from eddy.errors import CheckpointError, EddyWarning
@@ -42,8 +46,8 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def shipped(token: str = "t") -> Shipped:
-    query = make_query(read_predicates([is_odd, is_third], ["k"], case_sensitive=False), ["k"], "where")
+def shipped(token: str = "t", predicates: Sequence[Any] = (is_odd, is_third)) -> Shipped:
+    query = make_query(read_predicates(predicates, ["k"], case_sensitive=False), ["k"], "where")
     code, functions = pack_code(query, {"name": "content", "costs": "unit"})
     return Shipped(
         token=token,
@@ -179,3 +183,33 @@ def test_an_engine_that_failed_is_not_kept(place: Path) -> None:
     with pytest.raises(Exception, match="x"):
         list(task.judge(asked, wrong))
     assert not learned.ENGINES
+
+
+def test_a_task_that_is_not_run_to_its_end_leaves_nothing_behind(place: Path) -> None:
+    """As behind a limit: its engine may be in the middle of things, so nobody goes on with it."""
+    before = threading.active_count()
+
+    @eddy.predicate(rowwise=True, concurrency=4)
+    def waits(k: int) -> bool:
+        time.sleep(1e-4)
+        return k % 2 == 1
+
+    asked = shipped(predicates=(waits, is_third))
+    verdicts: Any = task.judge(asked, iter([pa.array(range(n, n + 50), pa.int64()) for n in range(0, 500, 50)]))
+    assert len(next(verdicts)) == 50
+    verdicts.close()  # as Spark does when it wants no more rows
+    assert not learned.ENGINES
+    assert not [*place.rglob("*.learned")]
+    assert threading.active_count() <= before + 4
+    assert passed(run(asked, range(10))) == [3, 9]
+    assert len(learned.ENGINES) == 1
+
+
+def test_empty_partitions_and_batches_tell_nothing_and_keep_nothing(place: Path) -> None:
+    asked = shipped()
+    assert run(asked) == []
+    assert run(asked, range(0), range(0)) == []
+    assert not [*place.rglob("*.learned")]
+    rows = run(asked, range(0), range(4), range(0))
+    assert passed(rows) == [3]
+    assert len([row for row in rows if row["report"]]) == 1

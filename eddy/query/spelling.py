@@ -1,0 +1,69 @@
+"""One spelling for the parts of a query that say the same.
+
+A checkpoint has the texts that its query was written in. They are read and written anew before they are compared, so
+that a job may say its joins, filters and windows in other words, or as one statement. Errors show them as they were.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from eddy import sql
+from eddy.errors import QueryError
+from eddy.query.inputs import Range
+from eddy.query.validation import duration
+from eddy.sql.bind.writer import write_duration
+
+_CONDITION = re.compile(r'(join|semi|anti) "(.*)"', re.DOTALL)
+_FILTER = re.compile(r"(on (\w+)[^:]*: )(?!function )(.*)", re.DOTALL)
+_RANGE = re.compile(r"Range\('(.*)'\)")
+WHERE = "checkpoint"
+
+
+class Part(NamedTuple):
+    """What a part of a query says, in the one spelling, and how it is written."""
+
+    says: str
+    name: str
+    text: str
+
+
+def spell_parts(parts: Mapping[str, str]) -> dict[str, Part]:
+    """Give all parts by the one spelling of their names; texts that nobody can read stay as they are.
+
+    >>> list(spell_parts({'join "a.k=b.k and a.v > b.v"': "a join"}))
+    ['join "a.k = b.k"', 'join "a.v > b.v"']
+    >>> [one.says for one in spell_parts({'filter "f"': "on a: v>1", 'stream "a": delay': "60 seconds"}).values()]
+    ['on a: a.v > 1', '1 minute']
+    """
+    return {spelled: Part(says, name, text) for name, text in parts.items() for spelled, says in _spell(name, text)}
+
+
+def _spell(name: str, text: str) -> list[tuple[str, str]]:
+    try:
+        return list(_spell_known(name, text))
+    except QueryError:
+        return [(name, text)]
+
+
+def _spell_known(name: str, text: str) -> Iterator[tuple[str, str]]:
+    if found := _CONDITION.fullmatch(name):
+        for one in sql.parse(found[2], where=WHERE).conjuncts():
+            yield f'{found[1]} "{one.write()}"', text
+    elif name.startswith('filter "') and (found := _FILTER.fullmatch(text)):
+        begin, stream, condition = found.groups()
+        read = sql.parse(condition, where=WHERE).qualify(lambda c: sql.Column(c.stream or stream, c.name))
+        yield name, f"{begin}{read.write()}"
+    elif name.endswith(": window") and (found := _RANGE.fullmatch(text)):
+        yield name, str(Range(write_duration(duration(found[1], where=WHERE))))
+    elif name.endswith(": delay") and not _is_number(text):
+        yield name, write_duration(duration(text, where=WHERE))
+    else:
+        yield name, text
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a delay is none, or in units of a numeric time."""
+    return re.fullmatch(r"None|[\d.e+-]+", text) is not None

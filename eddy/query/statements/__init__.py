@@ -1,0 +1,1 @@
+"""A query as one SQL statement, read and written."""

@@ -1,0 +1,105 @@
+"""Which input each column of a statement belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from eddy.errors import QueryError, quote
+from eddy.sql.statement.tree import JoinKind, Source
+from eddy.sql.values.name_case import find_own, fold_case
+from eddy.sql.values.tree import Column, Node, Place, Ref, TextSpan, rename_refs
+
+ASKED = (JoinKind.SEMI, JoinKind.ANTI)
+"""Joins that add no columns: their input is seen in their own condition only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputNames:
+    """The inputs of a statement, and their columns if these are known."""
+
+    place: Place
+    sources: Sequence[Source]
+    columns: Mapping[str, Sequence[str]] | None
+
+    @cached_property
+    def joined(self) -> list[str]:
+        """The inputs that results have rows of."""
+        return [one.alias for one in self.sources if one.kind not in ASKED]
+
+    @cached_property
+    def shared(self) -> dict[tuple[str, tuple[str, int]], Ref]:
+        """The columns of an input that USING says are those of an earlier one."""
+        return {(one.alias, fold_case(ref.column.name)): ref for one in self.sources for ref in one.using}
+
+    def list_seen(self, source: Source | None = None) -> list[str]:
+        """List the inputs that the condition of a join sees, or those that WHERE and SELECT do."""
+        if source is None:
+            return self.joined
+        aliases = [one.alias for one in self.sources]
+        earlier = aliases[: aliases.index(source.alias)]
+        return [*(alias for alias in earlier if alias in self.joined), source.alias]
+
+    def qualify(self, node: Node, source: Source | None = None) -> Node:
+        """Give every column of a condition its input."""
+        among = self.list_seen(source)
+        find: Callable[[Ref], Column] = lambda ref: self.find(ref, among)  # noqa: E731  the one argument that varies
+        return rename_refs(node, find)
+
+    def find(self, ref: Ref, among: Sequence[str]) -> Column:
+        """Find the column that a name means."""
+        stream, name = ref.column
+        if stream is None:
+            return Column(self._find_owner(ref, among), name)
+        return Column(self.find_input(stream, among, ref.span), name)
+
+    def find_input(self, name: str, among: Sequence[str], span: TextSpan) -> str:
+        """Find the input that a name means, in any case of letters."""
+        alias = find_own(name, among)
+        if alias not in among:
+            raise self.place.unknown("input", name, among, span.start, span.end)
+        return alias
+
+    def find_earlier(self, ref: Ref, source: Source) -> Column:
+        """Find the column of an earlier input that USING equates with one of `source`."""
+        return Column(self._find_owner(ref, self.list_seen(source)[:-1]), ref.column.name)
+
+    def _find_owner(self, ref: Ref, among: Sequence[str]) -> str:
+        """Find the one input that a bare column can be of; one that is shared is of the first that has it."""
+        if len(among) == 1:
+            return among[0]
+        name = ref.column.name
+        if self.columns is None:
+            raise self._error(
+                f'column "{name}" names no input, and what columns there are is not known here; write '
+                f"{among[0]}.{name} or the like",
+                ref,
+            )
+        folded = fold_case(name)
+        owners = [alias for alias in among if folded in map(fold_case, self.columns.get(alias, ()))]
+        first = [alias for alias in owners if (alias, folded) not in self.shared]
+        if len(first) == 1:
+            return first[0]
+        if first:
+            raise self._error(f'column "{name}" is in {quote(first)}; write {first[0]}.{name} or the like', ref)
+        known = sorted({column for alias in among for column in self.columns.get(alias, ())})
+        raise self.place.unknown("column", name, known, ref.span.start, ref.span.end)
+
+    def list_columns(self, alias: str, span: TextSpan) -> Sequence[str]:
+        """List the columns of an input, for a `*`."""
+        if self.columns is None or alias not in self.columns:
+            raise self.place.error(
+                "what columns there are is not known here; list those that you want", span.start, span.end
+            )
+        return self.columns[alias]
+
+    def list_every(self, span: TextSpan) -> list[Column]:
+        """List the columns of all inputs as Spark does: those that are shared once, before all others."""
+        shared = {fold_case(ref.column.name): ref for ref in self.shared.values()}
+        first = [self.find(ref, self.joined) for ref in shared.values()]
+        every = [Column(alias, name) for alias in self.joined for name in self.list_columns(alias, span)]
+        return [*first, *(one for one in every if fold_case(one.name) not in shared)]
+
+    def _error(self, message: str, ref: Ref) -> QueryError:
+        return self.place.error(message, ref.span.start, ref.span.end)

@@ -1,0 +1,1 @@
+"""SQL text of a whole query becomes a tree."""

@@ -1,0 +1,278 @@
+"""The grammar of statements: SELECT .. FROM .. JOIN .. WHERE.
+
+It is Spark's, with windows in brackets before an alias, as in CQL, and calls of named Python functions:
+
+    SELECT o.id, c.page
+    FROM STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE [RANGE 10 MINUTES] AS o
+    JOIN STREAM clicks WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c ON o.user = c.user
+    WHERE o.price > 100 AND suspicious(c.body)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from eddy.errors import QueryError
+from eddy.sql.statement.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.sql.statement.windows import read_window
+from eddy.sql.text import grammar
+from eddy.sql.text.reader import TokenReader
+from eddy.sql.text.special_forms import read_interval
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref
+
+_NAMES = frozenset({"word", "quoted"})
+_AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
+_REFUSED = {
+    "GROUP": _AFTER_EDDY.format(how="group"),
+    "HAVING": _AFTER_EDDY.format(how="filter"),
+    "ORDER": "a stream has no last row to be sorted before; sort what a sink has",
+    "SORT": "a stream has no last row to be sorted before; sort what a sink has",
+    "LIMIT": "a stream has no first rows; limit what a sink has",
+    "OFFSET": "a stream has no first rows; limit what a sink has",
+    "UNION": "write a statement for each part, and unite the frames that attach gives",
+    "EXCEPT": "write a LEFT ANTI JOIN with a table",
+    "MINUS": "write a LEFT ANTI JOIN with a table",
+    "INTERSECT": "write a LEFT SEMI JOIN with a table",
+    "WINDOW": "window functions belong after the eddy",
+    "QUALIFY": "window functions belong after the eddy",
+    "LATERAL": "explode the column before the eddy",
+    "PIVOT": _AFTER_EDDY.format(how="pivot"),
+    "TABLESAMPLE": "sample the frame before the eddy",
+}
+_OUTER = "only inner joins are there, and LEFT SEMI and LEFT ANTI joins with tables; what has no match is not told"
+_REFUSED_JOINS = {
+    "LEFT": _OUTER,
+    "RIGHT": _OUTER,
+    "FULL": _OUTER,
+    "NATURAL": "name the columns, with USING (..)",
+    "LATERAL": "subqueries are not supported; make it a table of the query and join it",
+}
+# What goes on after an input, and so is not its alias.
+_FOLLOWING = frozenset(
+    {"ON", "USING", "JOIN", "INNER", "CROSS", "SEMI", "ANTI", "WHERE", "AS", *_REFUSED, *_REFUSED_JOINS}
+)
+
+
+def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
+    """Read a text that is one statement; `functions` are the names of predicates in Python."""
+    reader = TokenReader(place, functions)
+    around = _read_around(reader)
+    tree = _read_select(reader, place)
+    if around:
+        reader.expect(")", "to close ISTREAM")
+    reader.accept(";")
+    _refuse_rest(reader)
+    return tree
+
+
+def _read_around(reader: TokenReader) -> bool:
+    """Read the ISTREAM that may stand around a statement: the rows that come to an answer, which ours is."""
+    if reader.now.key == "WITH":
+        raise reader.error("common table expressions are not supported; make each a view, and name that", reader.now)
+    _refuse_relation_to_stream(reader)
+    if reader.now.key == "ISTREAM" and reader.look_ahead().key == "(":
+        reader.take()
+        reader.take()
+        return True
+    return False
+
+
+def _refuse_relation_to_stream(reader: TokenReader) -> None:
+    if reader.now.key in ("DSTREAM", "RSTREAM") and reader.look_ahead().key == "(":
+        raise reader.error(f"{reader.now.key} is not supported; the answer is ISTREAM, each row once", reader.now)
+
+
+def _read_select(reader: TokenReader, place: Place) -> SelectTree:
+    reader.expect("SELECT", "at the beginning of a statement")
+    hints = list(_read_hints(reader))
+    _refuse_relation_to_stream(reader)
+    inside = reader.now.key == "ISTREAM" and reader.look_ahead().key == "("
+    if inside:
+        reader.take()
+        reader.take()
+    if reader.now.key == "DISTINCT":
+        raise reader.error(f"DISTINCT {_AFTER_EDDY.format(how='dropDuplicates of')}", reader.now)
+    selected = [_read_selected(reader)]
+    while reader.accept(","):
+        selected.append(_read_selected(reader))
+    if inside:
+        reader.expect(")", "to close ISTREAM")
+    reader.expect("FROM", "after the select list")
+    sources = list(_read_sources(reader))
+    where = grammar.boolean(reader) if reader.accept("WHERE") else None
+    return SelectTree(place=place, hints=hints, selected=selected, sources=sources, where=where)
+
+
+def _read_hints(reader: TokenReader) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Read `/*+ POLICY(content), CELLS(4) */`, which Spark passes over."""
+    if reader.accept("/", "*", "+") is None:
+        return
+    while reader.now.kind in _NAMES:
+        name = reader.take()
+        reader.expect("(", f'after the hint "{name.text}"')
+        values = [_read_hinted(reader)]
+        while reader.accept(","):
+            values.append(_read_hinted(reader))
+        reader.expect(")", f'to close the hint "{name.text}"')
+        yield name.text.lower(), tuple(values)
+        reader.accept(",")
+    if reader.accept("*", "/") is None:
+        raise reader.stuck('expected a hint such as POLICY(content), or "*/" to close them')
+
+
+def _read_hinted(reader: TokenReader) -> str:
+    if reader.now.kind not in ("word", "number"):
+        raise reader.stuck("expected a name or a number in a hint")
+    return reader.take().text
+
+
+def _read_selected(reader: TokenReader) -> Selected:
+    start = reader.now.start
+    if reader.accept("*"):
+        return Selected(column=None, span=reader.span(start))
+    if (reader.look_ahead().key, reader.look_ahead(2).key) == (".", "*"):
+        name = grammar.identifier(reader)
+        reader.take()
+        reader.take()
+        return Selected(column=None, every_of=name, span=reader.span(start))
+    node = grammar.boolean(reader)
+    if not isinstance(node, Ref):
+        raise reader.error(
+            "only columns are selected here; compute others from the frame that attach gives, with withColumn",
+            node.span,
+        )
+    named = reader.accept("AS") is not None or (reader.now.kind in _NAMES and reader.now.key != "FROM")
+    alias = grammar.identifier(reader) if named else None
+    return Selected(column=node, alias=alias, span=reader.span(start))
+
+
+def _read_sources(reader: TokenReader) -> Iterator[Source]:
+    yield _read_source(reader, JoinKind.FIRST)
+    while True:
+        if reader.accept(","):
+            yield _read_source(reader, JoinKind.LISTED)
+        elif (kind := _read_join_kind(reader)) is not None:
+            yield _read_condition(reader, _read_source(reader, kind))
+        else:
+            return
+
+
+def _read_join_kind(reader: TokenReader) -> JoinKind | None:
+    """Read the words up to JOIN, or none if no join comes next."""
+    for words, kind in (
+        (("JOIN",), JoinKind.INNER),
+        (("INNER", "JOIN"), JoinKind.INNER),
+        (("CROSS", "JOIN"), JoinKind.CROSS),
+        (("LEFT", "SEMI", "JOIN"), JoinKind.SEMI),
+        (("SEMI", "JOIN"), JoinKind.SEMI),
+        (("LEFT", "ANTI", "JOIN"), JoinKind.ANTI),
+        (("ANTI", "JOIN"), JoinKind.ANTI),
+    ):
+        if reader.accept(*words) is not None:
+            return kind
+    if reader.now.key in _REFUSED_JOINS:
+        raise reader.error(_REFUSED_JOINS[reader.now.key], reader.now)
+    return None
+
+
+def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
+    """Read an input: STREAM, its name, watermark, window and alias."""
+    start = reader.now.start
+    if reader.now.key == "(":
+        raise reader.error("subqueries are not supported; make it a view, and name that", reader.now)
+    if reader.now.key in _REFUSED_JOINS:
+        raise reader.error(_REFUSED_JOINS[reader.now.key], reader.now)
+    is_stream = reader.now.key == "STREAM" and reader.look_ahead().kind in _NAMES
+    if is_stream:
+        reader.take()
+    parts = [grammar.identifier(reader)]
+    while reader.accept("."):
+        parts.append(grammar.identifier(reader))
+    if reader.now.key == "(":
+        raise reader.error(
+            f'table functions such as "{parts[-1]}" are not supported; windows are [RANGE ..]', reader.now
+        )
+    watermark = (
+        _read_watermark(reader) if reader.now.key == "WATERMARK" and reader.look_ahead().kind in _NAMES else None
+    )
+    window = read_window(reader) if reader.now.key == "[" else None
+    alias = parts[-1]
+    if reader.accept("AS") or (reader.now.kind in _NAMES and reader.now.key not in _FOLLOWING):
+        alias = grammar.identifier(reader)
+    if reader.now.key == "[":
+        raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
+    return Source(
+        alias=alias,
+        name=".".join(parts),
+        span=reader.span(start),
+        is_stream=is_stream,
+        kind=kind,
+        watermark=watermark,
+        window=window,
+    )
+
+
+def _read_watermark(reader: TokenReader) -> Watermark:
+    reader.take()
+    token = reader.now
+    time = grammar.identifier(reader)
+    if reader.accept("DELAY", "OF") is None:
+        raise reader.error(
+            "expected a column with the event time, then DELAY OF INTERVAL ..; compute a time before the eddy",
+            token if reader.now.key in ("(", ".") else reader.now,
+        )
+    return Watermark(time=time, delay=_read_length(reader))
+
+
+def _read_length(reader: TokenReader) -> int:
+    """Read an interval that is a length of time, in microseconds."""
+    if reader.now.key != "INTERVAL":
+        raise reader.stuck("expected an interval such as INTERVAL 10 MINUTES")
+    start = reader.take().start
+    micros, _ = read_interval(reader, start)
+    if micros < 0:
+        raise reader.error("expected a length of time, which is not below 0", reader.span(start))
+    return micros
+
+
+def _read_condition(reader: TokenReader, source: Source) -> Source:
+    """Read the ON or USING of a join."""
+    if source.kind is JoinKind.CROSS:
+        if reader.now.key in ("ON", "USING"):
+            raise reader.error("a CROSS JOIN has no condition; leave CROSS out", reader.now)
+        return source
+    if reader.accept("ON"):
+        return replace(source, on=grammar.boolean(reader))
+    if reader.accept("USING", "("):
+        using = [_read_shared_column(reader)]
+        while reader.accept(","):
+            using.append(_read_shared_column(reader))
+        reader.expect(")", "to close USING")
+        return replace(source, using=using)
+    raise reader.stuck(f'expected ON and a condition, or USING, for "{source.alias}"; every combination is CROSS JOIN')
+
+
+def _read_shared_column(reader: TokenReader) -> Ref:
+    start = reader.now.start
+    column = Column(None, grammar.identifier(reader))
+    return Ref(reader.span(start), column, column)
+
+
+def _refuse_rest(reader: TokenReader) -> None:
+    """Demand the end of the statement."""
+    if reader.now.key in _REFUSED:
+        raise reader.error(f"{reader.now.key}: {_REFUSED[reader.now.key]}", reader.now)
+    if reader.now.kind != "end":
+        raise _describe_rest(reader)
+
+
+def _describe_rest(reader: TokenReader) -> QueryError:
+    return reader.stuck("expected a join, WHERE or the end of the statement")
+
+
+def split_conditions(node: Node | None) -> list[Node]:
+    """Split at every AND that is not below anything else."""
+    if node is None:
+        return []
+    return [*node.args] if isinstance(node, Call) and node.name == "and" else [node]

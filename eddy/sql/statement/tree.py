@@ -1,0 +1,90 @@
+"""The tree of a statement: its inputs, conditions and selected columns.
+
+Names of columns are as the text has them: which input a bare one belongs to depends on what columns there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from eddy.sql.values.tree import Node, Place, Ref, TextSpan
+
+
+class JoinKind(Enum):
+    """How an input is joined to those before it."""
+
+    FIRST = "first"
+    INNER = "inner"
+    CROSS = "cross"
+    LISTED = "listed"
+    SEMI = "semi"
+    ANTI = "anti"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeSpan:
+    """`[RANGE ..]`: so many microseconds, or units of a time that is a number."""
+
+    length: int | float
+    is_number: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowCount:
+    """`[ROWS n]`."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class NoEnd:
+    """`[RANGE UNBOUNDED]` and `[ROWS UNBOUNDED]`."""
+
+
+SourceWindow = TimeSpan | RowCount | NoEnd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watermark:
+    """`WATERMARK time DELAY OF INTERVAL ..`, in microseconds."""
+
+    time: str
+    delay: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One input of FROM, with the name that the statement gives it."""
+
+    alias: str
+    name: str
+    span: TextSpan = field(compare=False)
+    is_stream: bool
+    kind: JoinKind
+    watermark: Watermark | None = None
+    window: SourceWindow | None = None
+    on: Node | None = None
+    using: Sequence[Ref] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selected:
+    """One column of the select list; None for `*`, of one input if it is named."""
+
+    column: Ref | None
+    alias: str | None = None
+    every_of: str | None = None
+    span: TextSpan = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectTree:
+    """A statement as it is written."""
+
+    place: Place = field(compare=False)
+    hints: Sequence[tuple[str, tuple[str, ...]]]
+    selected: Sequence[Selected]
+    sources: Sequence[Source]
+    where: Node | None

@@ -1,0 +1,301 @@
+"""A statement says what a query says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy import wiring
+from eddy.errors import QueryError
+from tests import joins, reference
+from tests.eddy.test_joins import answered
+from tests.joins import Case
+from tests.tries import fewer
+
+SPARKS = """
+    SELECT /*+ POLICY(content), CELLS(4) */ o.id, c.page AS p, u.country
+    FROM STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE [RANGE 10 MINUTES] AS o
+    JOIN STREAM clicks WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c
+      ON o.user = c.user AND c.at BETWEEN o.at - INTERVAL 5 MINUTES AND o.at
+    JOIN users AS u ON u.id = o.user
+    LEFT ANTI JOIN banned ON banned.id = u.id
+    WHERE o.price > 100 AND suspicious(c.body) AND (o.x = 1 OR c.y = 2)
+"""
+
+
+def suspicious(body: pd.Series) -> Any:
+    return body.str.contains("=")
+
+
+def test_a_statement_is_the_query_that_lists_say() -> None:
+    asked = eddy.Statement(SPARKS, functions={"suspicious": suspicious})
+    assert asked.sources == {"o": "orders", "c": "clicks", "u": "users", "banned": "banned"}
+    assert asked.hints == {"policy": "content", "cells": "4"}
+    assert asked.query == eddy.Query(
+        streams=[
+            eddy.Stream("o", time="at", window=eddy.Range("600 seconds"), delay="60 seconds"),
+            eddy.Stream("c", time="at", delay="1 minute"),
+        ],
+        tables=[eddy.Table("u"), eddy.Table("banned")],
+        joins=[
+            "o.x = 1 or c.y = 2",
+            "u.id=o.user and o.user = c.user",
+            "c.at between o.at - interval 5 minutes and o.at",
+        ],
+        anti=["banned.id = u.id"],
+        filters=[
+            eddy.Filter("price_" + asked.query.filters[0].name[-4:], on="o", where="price>100"),
+            eddy.Filter("suspicious", on="c", function=suspicious, columns=["body"]),
+        ],
+        select=["o.id", "c.page AS p", "u.country"],
+    )
+
+
+def plain(case: Case) -> Case:
+    """The case with filters that SQL can say, each once: an AND at the top of one makes two, and a join again none."""
+    known = {join.sql for join in case.joins}
+    texts = {f.condition.sql: f for f in case.filters if " and " not in f.condition.sql.lower()}
+    texts = {text: f for text, f in texts.items() if text not in known}
+    kept = [replace(f, form=None, on_error="fail", way="as it is") for f in texts.values()]
+    return replace(case, filters=kept, after={})
+
+
+@fewer(2)
+@given(case=(joins.cases() | joins.cases(crowded=True)).flatmap(lambda one: st.just(one) | joins.asking(one)))
+def test_random_queries_are_written_and_read_back(case: Case) -> None:
+    case = plain(case)
+    asked = case.query()
+    read = eddy.Statement(asked.sql(), streams=asked.streams)
+    assert replace(read.query, cross=True) == asked
+    assert eddy.Statement(read.query.sql(), streams=asked.streams).query == read.query
+    run = eddy.iter_local(read, case.data(), batch_rows=case.batch_rows)
+    assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
+
+
+ORDERS = pa.table({"id": [1, 2, 3], "user": [1, 2, 1], "price": [50, 150, 200], "at": [1, 2, 3]})
+CLICKS = pa.table({"user": [1, 2, 2], "page": ["a", "b", "c"], "when": [2, 2, 9]})
+USERS = pd.DataFrame({"id": [1, 2], "country": ["de", "fr"]})
+STREAMS = [eddy.Stream("orders", time="at"), eddy.Stream("clicks", time="when")]
+DATA = {"orders": ORDERS, "clicks": iter([CLICKS.slice(0, 2), CLICKS.slice(2)]), "u": USERS}
+
+
+def answer(text: str, data: dict[str, Any], **more: Any) -> list[tuple[Any, ...]]:
+    found = eddy.run_local(eddy.Statement(text, streams=STREAMS, **more), data).results
+    return sorted(tuple(row.values()) for row in found.to_pylist())
+
+
+def test_bare_columns_are_found_in_the_data() -> None:
+    text = """
+        SELECT o.id AS order_id, page, u.* FROM STREAM orders o JOIN STREAM clicks USING (user)
+        JOIN users AS u ON u.id = o.user WHERE price > 100 AND is_short(page)
+    """
+    data = {**DATA, "clicks": iter([CLICKS.slice(0, 2), CLICKS.slice(2)])}
+    found = answer(text, data, functions={"is_short": lambda page: page != "c"})
+    assert found == [(2, "b", 2, "fr"), (3, "a", 1, "de")]
+
+
+def test_every_column_has_the_name_that_spark_gives_it() -> None:
+    run = eddy.run_local(eddy.Statement("SELECT * FROM STREAM orders WHERE price > 100"), {"orders": ORDERS})
+    assert run.results.to_pylist() == ORDERS.slice(1).to_pylist()
+
+
+def test_one_source_under_two_names() -> None:
+    text = """
+        SELECT a.id AS first, b.id AS second FROM STREAM orders a
+        JOIN STREAM orders b ON a.user = b.user AND a.id < b.id
+    """
+    assert answer(text, {"orders": ORDERS}) == [(1, 3)]
+    with pytest.raises(QueryError, match='"orders": it is iterated over once, and the statement has it as "a"'):
+        answer(text, {"orders": iter([ORDERS])})
+
+
+def test_the_policy_of_a_hint_counts_where_nobody_names_one() -> None:
+    asked = eddy.Statement("SELECT /*+ POLICY(nothing) */ id FROM STREAM orders WHERE price > 1 AND id > 1")
+    with pytest.raises(QueryError, match="nothing"):
+        eddy.run_local(asked, {"orders": ORDERS})
+    assert eddy.run_local(asked, {"orders": ORDERS}, policy="fixed").results.num_rows == 2
+
+
+def test_what_is_said_twice_must_be_the_same() -> None:
+    text = "SELECT id FROM STREAM orders WATERMARK at DELAY OF INTERVAL 60 SECONDS [RANGE 2 MINUTES]"
+    same = eddy.Stream("orders", time="at", delay="1 minute", window=eddy.Range("120 seconds"), bad_rows="fail")
+    assert eddy.Statement(text, streams=[same]).query.streams == (same,)
+    for other, said in [
+        (replace(same, time="when"), "time: the statement says at, streams= says when"),
+        (replace(same, delay="2 minutes"), "delay: the statement says 1 minute, streams= says 2 minutes"),
+        (
+            replace(same, window=eddy.Rows(3)),
+            r"window: the statement says Range\('2 minutes'\), streams= says Rows\(3\)",
+        ),
+    ]:
+        with pytest.raises(QueryError, match=f'stream "orders": {said}; leave one out\n'):
+            _ = eddy.Statement(text, streams=[other]).query
+
+
+def test_a_checkpoint_goes_on_in_other_words() -> None:
+    data = {"o": [ORDERS.slice(n, 1) for n in range(3)], "c": [CLICKS.slice(n, 1) for n in range(3)]}
+    lists = eddy.Query(
+        streams=[
+            eddy.Stream("o", time="at", window=eddy.Range(20), delay=5),
+            eddy.Stream("c", time="when", window=eddy.Range(20), delay=5),
+        ],
+        joins=["o.user=c.user and c.when between o.at and o.at+100"],
+        filters=[eddy.Filter("dear", on="o", where="price>=50")],
+        select=["o.id", "c.page"],
+    )
+    text = """
+        SELECT /*+ NAMED(price_0af1, dear) */ id, c.page FROM STREAM o [RANGE 20] JOIN STREAM c [RANGE 20] USING (user)
+        WHERE c.when >= o.at AND c.when <= o.at + 100 AND o.price >= 50
+    """
+    streams = [replace(one, window=eddy.Unbounded()) for one in lists.streams]
+    columns = {"o": ORDERS.schema.names, "c": CLICKS.schema.names}
+    said = eddy.Statement(text, streams=streams).with_columns(columns).query
+    assert [f.name for f in said.filters] == ["dear"]
+    schemas = {"o": ORDERS.schema, "c": CLICKS.schema}
+    whole = eddy.run_local(lists, data).results.num_rows
+    for first, second in [(lists, said), (said, lists)]:
+        found, state = 0, None
+        for number, query in enumerate((first, second, first)):
+            engine = wiring.engine(query, schemas, "fixed", tables={}, clock=perf_counter, seed=0)
+            if state is not None:
+                engine.restore(state)
+            batch = {name: parts[number].combine_chunks().to_batches()[0] for name, parts in data.items()}
+            found += sum(part.num_rows for part in engine.run(batch))
+            state = engine.snapshot()
+        assert found == whole > 0
+
+
+def test_filters_keep_their_names_when_others_come_and_go() -> None:
+    some = eddy.Statement("SELECT id FROM STREAM o WHERE price > 100 AND id < 5").query.filters
+    more = eddy.Statement("SELECT id FROM STREAM o WHERE at = 1 AND price >  100 AND price > 200").query.filters
+    assert some[0] == more[1]
+    assert len({f.name for f in (*some, *more)}) == 4
+    assert all(f.name.startswith("price_") for f in more[1:])
+
+
+def test_the_same_condition_twice_is_asked_once() -> None:
+    assert len(eddy.Statement("SELECT id FROM STREAM o WHERE id > 1 AND o.id>1").query.filters) == 1
+
+
+def test_functions_are_asked_as_they_say() -> None:
+    @eddy.predicate(name="is_big", rowwise=True, on_error="drop")
+    def big(price: int, more: int) -> bool:
+        return price > more
+
+    (found,) = eddy.Statement("SELECT id FROM STREAM o WHERE f(o.price, `id`)", functions={"f": big}).query.filters
+    assert found == eddy.Filter("is_big", on="o", function=big, columns=["price", "id"], rowwise=True, on_error="drop")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (eddy.Query(streams=[eddy.Stream("a")]), "expected select, since a statement lists its columns"),
+        (
+            eddy.Query(
+                streams=[eddy.Stream("a")], select=["a.v"], filters=[eddy.Filter("f", on="a", function=suspicious)]
+            ),
+            'filter "f": a statement calls a function by its name',
+        ),
+        (
+            eddy.Query(
+                streams=[eddy.Stream("a")],
+                select=["a.v"],
+                filters=[eddy.Filter("f", on="a", where="v", on_error="drop")],
+            ),
+            'filter "f": a statement can say its condition only',
+        ),
+    ],
+)
+def test_what_a_statement_cannot_say(query: eddy.Query, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        query.sql()
+
+
+REFUSED = [
+    ("", 'expected "SELECT"'),
+    ("SELECT", "expected a value"),
+    ("SELECT a", 'expected "FROM"'),
+    ("SELECT a FROM", "expected a name"),
+    ("SELECT a FROM x", "expected a stream; write STREAM before the name of one"),
+    ("SELECT a + 1 FROM STREAM x", "only columns are selected here"),
+    ("SELECT DISTINCT a FROM STREAM x", "DISTINCT belongs after the eddy"),
+    ("SELECT count(a) FROM STREAM x", '"count" is an aggregate function'),
+    ("SELECT a FROM STREAM x GROUP BY a", "GROUP: belongs after the eddy"),
+    ("SELECT a FROM STREAM x HAVING a > 1", "HAVING: belongs after the eddy"),
+    ("SELECT a FROM STREAM x ORDER BY a", "ORDER: a stream has no last row"),
+    ("SELECT a FROM STREAM x WHERE a > 1 LIMIT 5", "LIMIT: a stream has no first rows"),
+    ("SELECT a FROM STREAM x UNION ALL SELECT a FROM y", "UNION: write a statement for each part"),
+    ("WITH y AS (SELECT 1) SELECT a FROM STREAM x", "common table expressions are not supported"),
+    ("SELECT a FROM (SELECT a FROM STREAM x)", "subqueries are not supported"),
+    ("SELECT a FROM STREAM x WHERE a IN (SELECT b FROM y)", "subqueries are not supported"),
+    ("SELECT x.a FROM STREAM x LEFT JOIN y ON x.a = y.a", "only inner joins are there"),
+    ("SELECT x.a FROM STREAM x FULL OUTER JOIN y ON x.a = y.a", "only inner joins are there"),
+    ("SELECT x.a FROM STREAM x NATURAL JOIN y", "name the columns, with USING"),
+    ("SELECT x.a FROM STREAM x JOIN LATERAL (SELECT 1)", "subqueries are not supported"),
+    ("SELECT x.a FROM STREAM x JOIN y", "expected ON and a condition, or USING"),
+    ("SELECT x.a FROM STREAM x CROSS JOIN y ON x.a = y.a", "a CROSS JOIN has no condition"),
+    ("SELECT x.a FROM STREAM x JOIN x ON x.a = x.b", 'two inputs are called "x"'),
+    ("SELECT a FROM STREAM x JOIN y ON x.a = y.a", 'column "a" names no input'),
+    ("SELECT x.a FROM STREAM x JOIN y USING (k) JOIN z USING (j)", 'column "j" names no input'),
+    ("SELECT z.a FROM STREAM x", 'unknown input "z"'),
+    ("SELECT z.* FROM STREAM x", 'unknown input "z"'),
+    ("SELECT * FROM STREAM x", "what columns there are is not known here"),
+    ("SELECT a FROM STREAM x y [NOW]", "a window stands before the alias"),
+    ("SELECT a FROM STREAM x [RANGE 3 PARSECS]", "expected a unit of time"),
+    ("SELECT a FROM STREAM x [RANGE -3 SECONDS]", "a window that is not below 0"),
+    ("SELECT a FROM STREAM x [ROWS 0]", "a number of rows of 1 or more"),
+    ("SELECT a FROM STREAM x [PARTITION BY a ROWS 1]", "windows of rows by value are not supported"),
+    ("SELECT a FROM STREAM x [LAST 3]", "expected RANGE, ROWS or NOW"),
+    ("SELECT a FROM STREAM x [ROWS 3", 'expected "]"'),
+    ("SELECT a FROM STREAM x WATERMARK f(t) DELAY OF INTERVAL 1 DAY", "expected a column with the event time"),
+    ("SELECT a FROM STREAM x WATERMARK t DELAY OF 1", "expected an interval such as"),
+    ("SELECT a FROM STREAM x WATERMARK t DELAY OF INTERVAL -1 DAY", "which is not below 0"),
+    ("SELECT x.a FROM STREAM x JOIN STREAM y ON x.a = y.a", "expected its event time, since it is joined"),
+    ("SELECT a FROM TUMBLE(x, 5)", 'table functions such as "TUMBLE" are not supported'),
+    ("DSTREAM(SELECT a FROM STREAM x)", "DSTREAM is not supported"),
+    ("SELECT RSTREAM(a) FROM STREAM x", "RSTREAM is not supported"),
+    ("SELECT a FROM STREAM x WHERE f(a) OR a = 1", '"f" is a predicate in Python'),
+    ("SELECT a FROM STREAM x WHERE NOT f(a)", '"f" is a predicate in Python'),
+    ("SELECT a FROM STREAM x WHERE f(a + 1)", '"f" is asked about columns'),
+    ("SELECT a FROM STREAM x WHERE f()", '"f" is asked about columns'),
+    ("SELECT a FROM STREAM x WHERE g(a)", 'unknown function "g"'),
+    ("SELECT a FROM STREAM x SEMI JOIN STREAM y ON x.a = y.a", "a SEMI or ANTI join asks a table"),
+    ("SELECT a FROM STREAM x; SELECT b FROM STREAM y", "expected a join, WHERE or the end"),
+    ("SELECT a FROM STREAM x WHERE a = 'open", "never closed"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED)
+def test_what_is_refused_is_shown_in_its_place(text: str, said: str) -> None:
+    with pytest.raises(QueryError, match=f"^statement: .*{said}(.|\n)*\n  .*\n *\\^") as caught:
+        _ = eddy.Statement(text, functions={"f": suspicious}).query
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT /*+ POLICY */ a FROM STREAM x", 'after the hint "POLICY"'),
+        ("SELECT /*+ SPEED(9) */ a FROM STREAM x", 'unknown hint "speed"'),
+        ("SELECT /*+ CELLS(many) */ a FROM STREAM x", "expected a whole number"),
+        ("SELECT /*+ CELLS(1, 2) */ a FROM STREAM x", "expected 1 word, got 2"),
+        ("SELECT /*+ NAMED(a_0000, big) */ a FROM STREAM x WHERE a > 1", 'hint "named": unknown filter "a_0000"'),
+    ],
+)
+def test_hints_that_are_none(text: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        _ = eddy.Statement(text).query
+
+
+def test_hostile_texts_are_refused() -> None:
+    for text in ("SELECT a FROM STREAM x WHERE " + "(" * 5_000, "SELECT " + "a," * 100_000, "[" * 100_000, "\0"):
+        with pytest.raises(QueryError):
+            _ = eddy.Statement(text).query
