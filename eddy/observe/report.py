@@ -65,7 +65,7 @@ class Report:
     def __repr__(self) -> str:
         calls = sum(total(c.operators).rows_in for c in self.counters)
         batches = plural(len(self.counters), "micro-batch", "micro-batches")
-        return f"Report({batches}, {plural(calls, 'routing call')})"
+        return f"Report({batches}, {plural(int(calls), 'routing call')})"
 
     def _repr_html_(self) -> str:
         shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]
