@@ -51,8 +51,14 @@ INDEX = {"kind": "bits", "period": 50, "trigger": 50, "theta": 0.1}
 """Indexes that are chosen by the third micro-batch, so that a state has what was learned of searches."""
 
 
+KEPT = "a_caching with caches that are kept"
+"""Stands for a policy whose caches are in the state."""
+
+
 def engine(policy: str, index: Any = None) -> Engine:
     """An engine whose state has everything: rows, verdicts, ranks, and what a policy and its indexes have learned."""
+    if policy == KEPT:
+        return keeping()
     filters = [
         eddy.Filter("small", on="a", where="f < 0.5e0"),
         eddy.Filter("long", on="b", where="length(s) > 1"),
@@ -72,10 +78,27 @@ def engine(policy: str, index: Any = None) -> Engine:
     return wiring.engine(asked, schemas, how, tables={}, clock=steady_clock(), seed=0, index=index or INDEX)
 
 
+def keeping() -> Engine:
+    """An engine whose state has a cache, by two keys, of a query that has only as much else as it needs."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(30), delay=5) for name in "abc"]
+    joins = ["a.k = b.k", "b.k = c.k", "b.s = c.s", "a.f < b.f + 0.9e0"]
+    asked = eddy.Query(streams=streams, joins=joins)
+    how = {"name": "a_caching", "order": "fixed", "force": ["cached_a_b"]}
+    schemas = dict.fromkeys("abc", SCHEMA)
+    return wiring.engine(asked, schemas, how, tables={}, clock=steady_clock(), seed=0, cache_state="keep")
+
+
 @cache
 def saved(policy: str) -> Snapshot:
     """The state after some micro-batches."""
     running = engine(policy)
+    if policy == KEPT:
+        for number in range(4):
+            for _ in running.run({"a": batch(number), "b": batch(number), "c": batch(number)}):
+                pass
+        kept = running.snapshot()
+        assert "cache 0" in unpack(kept)[1]
+        return kept
     for number in range(5):
         for _ in running.run({"a": batch(number), "b": batch(100 + number).set_column(0, "ts", batch(number)["ts"])}):
             pass
@@ -202,6 +225,7 @@ def replaced(draw: st.DrawFn, tree: Any, depth: int = 0) -> Any:
 DAMAGE = ("blob", "meta", "forged blob", "forged meta", "stream", "foreign", "format")
 
 FORGED_TREES = {"forged tree": None, "forged tuning": "tuning", "forged counts": "indexed"}
+FORGED_CACHES = {"forged tree": None, "forged caches": "caches"}
 """States with another part in them, and in which part of them."""
 
 
@@ -222,9 +246,11 @@ def repacked(draw: st.DrawFn, whole: Snapshot) -> Snapshot:
 @st.composite
 def states(draw: st.DrawFn) -> Damaged:
     """States with damage of any kind, in either format."""
-    policy = draw(st.sampled_from(sorted(POLICIES)))
-    whole = draw(st.sampled_from([saved(policy), first_format(saved(policy))]))
-    kind = draw(st.sampled_from([*DAMAGE, *FORGED_TREES]))
+    policy = draw(st.sampled_from([*sorted(POLICIES), *[KEPT] * 5]))
+    # The first format had no caches.
+    whole = saved(policy) if policy == KEPT else draw(st.sampled_from([saved(policy), first_format(saved(policy))]))
+    trees = FORGED_CACHES if policy == KEPT else FORGED_TREES
+    kind = draw(st.sampled_from([*DAMAGE, *trees]))
     if kind == "stream":
         return Damaged(policy=policy, snapshot=draw(repacked(saved(policy))), sealed=True)
     if kind == "foreign":
@@ -243,9 +269,9 @@ def states(draw: st.DrawFn) -> Damaged:
     if kind == "meta":
         meta = draw(edited(whole.meta.encode())).decode("utf-8", "replace")
         return Damaged(policy=policy, snapshot=replace(whole, meta=meta), sealed=False)
-    if kind in FORGED_TREES:
+    if kind in trees:
         tree = json.loads(written_in(whole))
-        part = FORGED_TREES[kind]
+        part = trees[kind]
         other = draw(replaced(tree)) if part is None else {**tree, part: draw(replaced(tree[part]))}
         return Damaged(policy=policy, snapshot=sealed(json.dumps(other), whole.blob, whole.format), sealed=True)
     text = draw(edited(written_in(whole).encode())).decode("utf-8", "replace")
@@ -283,7 +309,8 @@ def read_state(damaged: Damaged, number: int = 0) -> str:
     if damaged.sealed:
         return "forged well enough to be read"
     whole = saved(damaged.policy)
-    assert damaged.snapshot in (whole, first_format(whole)), "damage that nobody noticed"
+    known = [whole] if damaged.policy == KEPT else [whole, first_format(whole)]
+    assert damaged.snapshot in known, "damage that nobody noticed"
     return "unharmed"
 
 
