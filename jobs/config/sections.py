@@ -225,8 +225,8 @@ ENGINE = Section(
             default=64 << 20,
         ),
         "cache_state": ConfigKey(
-            text="what becomes of caches in a restart: `forget` fills them anew as keys come; `keep` saves those with the "
-            "checkpoint that take more to be filled anew than to be saved",
+            text="what becomes of caches in a restart: `forget` fills them anew as keys come; `keep` saves those with "
+            "the checkpoint that take more to be filled anew than to be saved",
             kind=TEXT,
             default=CACHE_STATES[0],
             choices=CACHE_STATES,
