@@ -268,7 +268,7 @@ def remove_limit(engine: Any) -> None:
     # A setting for users would be one too many: nobody should give away memory without a limit.
     for store in engine._stores.values():
         rest = store.catalog.rest
-        store.catalog.rest = lambda room, rest=rest: rest(max(room, NO_LIMIT))
+        store.catalog.rest = lambda room, *more, rest=rest: rest(max(room, NO_LIMIT), *more)
 
 
 def _engine(workload: Workload, first: Batch, policy: PolicyChoice, index: IndexChoice) -> Engine:

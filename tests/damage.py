@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.engine import Engine
-from eddy.engine.snapshot import FORMAT, UNPACKED, Snapshot, unpack
+from eddy.engine.snapshot import ALL_JSON, FORMAT, UNPACKED, Snapshot, unpack
 from eddy.operators.pages import read_pages
 from eddy.policies.registry import POLICIES
 from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
@@ -132,7 +132,7 @@ def resealed(written: str, blob: bytes, number: int) -> Snapshot:
         part[0] = len(blob) - start if part is parts[-1] else part[0]
         part[2] = zlib.crc32(blob[start : start + part[0]])
         start += part[0]
-    return sealed(json.dumps(tree), blob)
+    return sealed(json.dumps(tree), blob, number)
 
 
 @cache
@@ -148,6 +148,26 @@ def first_format(whole: Snapshot) -> Snapshot:
         arrow_ipc.write(rows, sink)
         sections[name] = [start, sink.tell() - start]
     return sealed(json.dumps({**meta, "sections": sections}), sink.getvalue().to_pybytes(), UNPACKED)
+
+
+@cache
+def second_format(whole: Snapshot) -> Snapshot:
+    """The same state in the second format: long lists are JSON."""
+    meta, tables = unpack(whole)
+    sections = {name: [[len(part.data), part.size, part.checksum] for part in parts] for name, parts in tables.items()}
+    blob = b"".join(part.data for parts in tables.values() for part in parts)
+    return sealed(json.dumps({**meta, "sections": sections}), blob, ALL_JSON)
+
+
+def _read_parts(whole: Snapshot) -> dict[str, list[Packed]]:
+    """All parts of a state, the long lists too."""
+    found: dict[str, list[Packed]] = {}
+    start = 0
+    for name, parts in json.loads(written_in(whole))["sections"].items():
+        for length, size, _ in parts:
+            found.setdefault(name, []).append(Packed(whole.blob[start : start + length], size))
+            start += length
+    return found
 
 
 def _one_table(parts: list[Packed], gone: int) -> pa.RecordBatch:
@@ -233,7 +253,7 @@ FORGED_CACHES = {"forged tree": None, "forged caches": "caches"}
 def repacked(draw: st.DrawFn, whole: Snapshot) -> Snapshot:
     """A state with another stream in one of its parts, or another size; all checksums are right."""
     tree = json.loads(written_in(whole))
-    _, tables = unpack(whole)
+    tables = _read_parts(whole)
     name = draw(st.sampled_from(sorted(tables)))
     place = draw(st.integers(0, len(tables[name]) - 1))
     made = pack_stream(pa.py_buffer(draw(edited(tables[name][place].expand().to_pybytes()))))
@@ -243,12 +263,17 @@ def repacked(draw: st.DrawFn, whole: Snapshot) -> Snapshot:
     return sealed(json.dumps(tree), b"".join(part.data for parts in tables.values() for part in parts))
 
 
+def list_forms(policy: str) -> list[Snapshot]:
+    """A state in all formats; the first ones had no caches."""
+    newest = saved(policy)
+    return [newest] if policy == KEPT else [newest, first_format(newest), second_format(newest)]
+
+
 @st.composite
 def states(draw: st.DrawFn) -> Damaged:
-    """States with damage of any kind, in either format."""
+    """States with damage of any kind, in any format."""
     policy = draw(st.sampled_from([*sorted(POLICIES), *[KEPT] * 5]))
-    # The first format had no caches.
-    whole = saved(policy) if policy == KEPT else draw(st.sampled_from([saved(policy), first_format(saved(policy))]))
+    whole = draw(st.sampled_from(list_forms(policy)))
     trees = FORGED_CACHES if policy == KEPT else FORGED_TREES
     kind = draw(st.sampled_from([*DAMAGE, *trees]))
     if kind == "stream":
@@ -308,9 +333,7 @@ def read_state(damaged: Damaged, number: int = 0) -> str:
         return "refused"
     if damaged.sealed:
         return "forged well enough to be read"
-    whole = saved(damaged.policy)
-    known = [whole] if damaged.policy == KEPT else [whole, first_format(whole)]
-    assert damaged.snapshot in known, "damage that nobody noticed"
+    assert damaged.snapshot in list_forms(damaged.policy), "damage that nobody noticed"
     return "unharmed"
 
 

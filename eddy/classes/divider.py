@@ -187,7 +187,7 @@ class Divider:
             "cut": None if self._cut is None else ["ranges" if ranges else "values", self._cut.codes.tolist()],
             "crowded": self._is_crowded,
             "single": None if self._single is None else self._single.codes.tolist(),
-            "texts": [[code, text] for code, text in self._texts.items()],
+            "named": [list(self._texts), list(self._texts.values())],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -204,7 +204,8 @@ class Divider:
         self._nature.restore(state["nature"])
         self._counts.restore(state["counts"])
         self._lesson = Lesson.restore(state["lesson"])
-        self._texts = dict(state["texts"])
+        # An older version kept them in pairs.
+        self._texts = dict(zip(*state["named"], strict=True) if "named" in state else state["texts"])
         self._cut = None
         if state["cut"] is not None:
             kind, codes = state["cut"]

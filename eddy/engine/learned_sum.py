@@ -54,8 +54,7 @@ def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
         "statistics": _add_statistics([part.meta["statistics"] for part in parts]),
         "prices": _add_prices([meta.get("prices", []) for meta in alike]),
     }
-    kept = {name: value for name, value in first.items() if name != "sections"}
-    return pack({**kept, **summed}, parts[0].tables)
+    return pack({**first, **summed}, parts[0].tables)
 
 
 def _add_statistics(parts: Sequence[Sequence[Entry]]) -> list[list[Any]]:

@@ -2,7 +2,7 @@
 
 Nothing in it is code, and nothing of it is evaluated. The blob is a sequence of compressed Arrow streams; the JSON says
 how long each is, and has its checksum, and a checksum of the JSON stands in front of it. What is written down once is
-taken over by the next state as it is (`eddy.operators.pages`).
+taken over by the next state as it is (`eddy.operators.pages`). Long lists are no JSON (`long_lists`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from eddy.engine.long_lists import put_back, take_out
 from eddy.errors import CheckpointError, EddyError, describe_error
 from eddy.tuples.packed import Packed, pack_rows
 
-FORMAT = 2
+FORMAT = 3
 """The version of what follows; a change that an older reader would misread needs a new one."""
 
-UNPACKED = 1
-"""The format before, which is still read: tables are Arrow streams, and not compressed."""
+UNPACKED, ALL_JSON = 1, 2
+"""The formats before, which are still read: tables are Arrow streams, and not compressed; long lists are JSON."""
+
+LISTS = "lists"
+"""The table of long lists: no other has this name."""
 
 LARGEST_EXPANDED = 4 << 30
 """Bytes of rows in a state: what it says of itself is believed up to here, and no room is made for more."""
@@ -60,10 +64,12 @@ def pack(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> Sna
     #
     #     meta   "checksum {..., sections: {rows: [[640, 9000, 77], [512, 8100, 42]], policy x: [[192, 400, 5]]}}"
     #     blob   [ rows .... | rows .... | policy x .. ]
+    left, lists = take_out(dict(meta))
+    tables = {**tables, LISTS: [lists]} if lists is not None else tables
     sections = {name: [[len(p.data), p.size, p.checksum] for p in parts] for name, parts in tables.items()}
     _check_expanded(sections)
     blob = b"".join(part.data for parts in tables.values() for part in parts)
-    written = json.dumps({**meta, "sections": sections})
+    written = json.dumps({**left, "sections": sections})
     return Snapshot(FORMAT, f"{_checksum(written)} {written}", blob)
 
 
@@ -81,7 +87,11 @@ def unpack(snapshot: Snapshot) -> tuple[dict[str, Any], dict[str, list[Packed]]]
         raise CheckpointError(_damage_text(snapshot, CHANGED))
     try:
         meta = json.loads(written)
-        return meta, READERS[snapshot.format](meta["sections"], snapshot.blob)
+        tables = READERS[snapshot.format](meta.pop("sections"), snapshot.blob)
+        if snapshot.format == FORMAT:
+            (lists,) = tables.pop(LISTS, [None])
+            meta = put_back(meta, lists)
+        return meta, tables
     except EddyError:
         raise
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
@@ -119,6 +129,7 @@ def _read_streams(sections: Mapping[str, Any], blob: bytes) -> dict[str, list[Pa
 
 READERS: Mapping[int, Callable[[Mapping[str, Any], bytes], dict[str, list[Packed]]]] = {
     UNPACKED: _read_streams,
+    ALL_JSON: _read_parts,
     FORMAT: _read_parts,
 }
 """The formats that are read."""
@@ -186,7 +197,7 @@ def _check_expanded(sections: Mapping[str, Any]) -> None:
 def _format_text(found: Any) -> str:
     older = isinstance(found, int) and found < UNPACKED
     return (
-        f"checkpoint: expected state of format {UNPACKED} or {FORMAT}, got format {found!r}, which "
+        f"checkpoint: expected state of format {UNPACKED} to {FORMAT}, got format {found!r}, which "
         + ("an older version of the project wrote" if older else "no version of the project up to this one has written")
         + "; restart with the version that wrote it, or begin a new checkpoint"
     )

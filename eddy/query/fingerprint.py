@@ -11,7 +11,7 @@ from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.query import Filter
 from eddy.query.screen import Screen
-from eddy.query.spelling import spell_parts
+from eddy.query.spelling import Part, spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
 """How the names of some parts begin or go on."""
@@ -88,7 +88,6 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence
     The error says where they differ. Columns may be left unused. Columns that a new one of the `screens` reads must be
     stored as well.
     """
-    saved, wanted = spell_parts(saved), spell_parts(wanted)
     change = _compare_filters(saved, wanted)
     new = {*change.added, *change.changed}
     read = {name: kind for screen in screens if screen.name in new for name, kind in _list_columns(screen)}
@@ -102,7 +101,7 @@ def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence
 
 def check_same(saved: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Refuse what another query has written, also if only filters are others."""
-    _refuse(_find_differences(spell_parts(saved), spell_parts(wanted)))
+    _refuse(_find_differences(saved, wanted))
 
 
 def _refuse(differences: Sequence[str]) -> None:
@@ -114,20 +113,26 @@ def _refuse(differences: Sequence[str]) -> None:
 
 
 def _find_differences(saved: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """Tell which parts differ, as they are written; the same in other words is no difference."""
+    before, now = spell_parts(saved), spell_parts(wanted)
     return [
         _tell_missing(part, wanted)
-        if COLUMN in part and part not in saved
-        else f"{shorten(part)}: the checkpoint has {_quote_part(saved.get(part))}, "
-        f"the query has {_quote_part(wanted.get(part))}"
-        for part in dict.fromkeys((*wanted, *saved))
-        if saved.get(part) != wanted.get(part) and not (part not in wanted and COLUMN in part)
+        if COLUMN in part and part not in before
+        else f"{shorten((now.get(part) or before[part]).name)}: the checkpoint has {_quote_part(before.get(part))}, "
+        f"the query has {_quote_part(now.get(part))}"
+        for part in dict.fromkeys((*now, *before))
+        if _find_meaning(before, part) != _find_meaning(now, part) and not (part not in now and COLUMN in part)
     ]
+
+
+def _find_meaning(parts: Mapping[str, Part], name: str) -> str | None:
+    return parts[name].says if name in parts else None
 
 
 def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> Change:
     before, now = (
-        {part.removeprefix(FILTER)[:-1]: text for part, text in parts.items() if part.startswith(FILTER)}
-        for parts in (saved, wanted)
+        {name.removeprefix(FILTER)[:-1]: part.says for name, part in parts.items() if name.startswith(FILTER)}
+        for parts in (spell_parts(saved), spell_parts(wanted))
     )
     return Change(
         added=[name for name in now if name not in before],
@@ -158,5 +163,5 @@ def _describe_filter(asked: Filter) -> str:
     return f"on {', '.join(asked.on)}: {predicate.text}"
 
 
-def _quote_part(part: str | None) -> str:
-    return "nothing" if part is None else f'"{shorten(part)}"'
+def _quote_part(part: Part | None) -> str:
+    return "nothing" if part is None else f'"{shorten(part.text)}"'

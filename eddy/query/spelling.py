@@ -1,13 +1,14 @@
 """One spelling for the parts of a query that say the same.
 
 A checkpoint has the texts that its query was written in. They are read and written anew before they are compared, so
-that a job may say its joins, filters and windows in other words, or as one statement.
+that a job may say its joins, filters and windows in other words, or as one statement. Errors show them as they were.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from eddy import sql
 from eddy.errors import QueryError
@@ -21,38 +22,46 @@ _RANGE = re.compile(r"Range\('(.*)'\)")
 WHERE = "checkpoint"
 
 
-def spell_parts(parts: Mapping[str, str]) -> dict[str, str]:
-    """Write all parts in one spelling; texts that nobody can read stay as they are.
+class Part(NamedTuple):
+    """What a part of a query says, in the one spelling, and how it is written."""
 
-    >>> spell_parts({'join "a.k=b.k and a.v > b.v"': "a join", 'filter "f"': "on a: v>1"})
-    {'join "a.k = b.k"': 'a join', 'join "a.v > b.v"': 'a join', 'filter "f"': 'on a: a.v > 1'}
-    >>> spell_parts({'stream "a": window': "Range('60 seconds')", 'stream "a": delay': "1 minute"})
-    {'stream "a": window': "Range('1 minute')", 'stream "a": delay': '1 minute'}
+    says: str
+    name: str
+    text: str
+
+
+def spell_parts(parts: Mapping[str, str]) -> dict[str, Part]:
+    """Give all parts by the one spelling of their names; texts that nobody can read stay as they are.
+
+    >>> list(spell_parts({'join "a.k=b.k and a.v > b.v"': "a join"}))
+    ['join "a.k = b.k"', 'join "a.v > b.v"']
+    >>> [one.says for one in spell_parts({'filter "f"': "on a: v>1", 'stream "a": delay': "60 seconds"}).values()]
+    ['on a: a.v > 1', '1 minute']
     """
-    return {spelled: text for part, text in parts.items() for spelled, text in _spell(part, text)}
+    return {spelled: Part(says, name, text) for name, text in parts.items() for spelled, says in _spell(name, text)}
 
 
-def _spell(part: str, text: str) -> Iterator[tuple[str, str]]:
+def _spell(name: str, text: str) -> list[tuple[str, str]]:
     try:
-        yield from list(_spell_condition(part, text))
+        return list(_spell_known(name, text))
     except QueryError:
-        yield part, text
+        return [(name, text)]
 
 
-def _spell_condition(part: str, text: str) -> Iterator[tuple[str, str]]:
-    if found := _CONDITION.fullmatch(part):
+def _spell_known(name: str, text: str) -> Iterator[tuple[str, str]]:
+    if found := _CONDITION.fullmatch(name):
         for one in sql.parse(found[2], where=WHERE).conjuncts():
             yield f'{found[1]} "{one.write()}"', text
-    elif part.startswith('filter "') and (found := _FILTER.fullmatch(text)):
+    elif name.startswith('filter "') and (found := _FILTER.fullmatch(text)):
         begin, stream, condition = found.groups()
         read = sql.parse(condition, where=WHERE).qualify(lambda c: sql.Column(c.stream or stream, c.name))
-        yield part, f"{begin}{read.write()}"
-    elif part.endswith(": window") and (found := _RANGE.fullmatch(text)):
-        yield part, str(Range(write_duration(duration(found[1], where=WHERE))))
-    elif part.endswith(": delay") and not _is_number(text):
-        yield part, write_duration(duration(text, where=WHERE))
+        yield name, f"{begin}{read.write()}"
+    elif name.endswith(": window") and (found := _RANGE.fullmatch(text)):
+        yield name, str(Range(write_duration(duration(found[1], where=WHERE))))
+    elif name.endswith(": delay") and not _is_number(text):
+        yield name, write_duration(duration(text, where=WHERE))
     else:
-        yield part, text
+        yield name, text
 
 
 def _is_number(text: str) -> bool:

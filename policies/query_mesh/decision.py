@@ -313,9 +313,10 @@ class _Thinking:
         """Take the sample for the reference of what comes."""
         buckets, outcomes = self._evidence.rows.newest(rows)
         hops = FirstHops(*self._evidence.shape)
-        given = decided.mesh.give_ways(sample)
-        for way, wheel in enumerate(decided.wheels):
-            first = [operator for operator in wheel.sets[0] if operator in self._legality.find_ready(())]
-            hops.expect(way, first, buckets[given == way], outcomes[given == way])
-            yield self._work.step()
+        given, ready = decided.mesh.give_ways(sample), self._legality.find_ready(())
+        for operator in ready:
+            ways = [way for way, wheel in enumerate(decided.wheels) if operator in wheel.sets[0]]
+            if ways:
+                hops.expect(ways, operator, given, buckets, outcomes[:, operator])
+                yield self._work.step()
         return hops

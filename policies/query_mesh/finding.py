@@ -23,7 +23,7 @@ from eddy.policies.query_mesh.optimizer import Settings, find_single, optimize, 
 from eddy.policies.query_mesh.tails import share_tails
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 TEST_SHARE = 0.25
 """The share of the sample that tests whether a mesh pays, and does not help to find it: a mesh promises too much for
@@ -127,14 +127,18 @@ class Finder:
             return None
         others = self.by_bucket.without(test.told, test.outcomes)
         tried = yield from self._make_grid(sample, others)
-        mesh = None if tried is None else (yield from self._make_grid(sample, self.by_bucket))
-        if tried is None or mesh is None:
+        if tried is None:
+            return None
+        # The rows that test it hardly change which orders are worth a route, but which buckets take them.
+        mesh = yield from self._make_grid(sample, self.by_bucket, np.array(tried.routes, np.int64))
+        if mesh is None:
             return None
         yield self.work.step()
         return Found(mesh, self._test(tried, single, test).gain)
 
-    def _make_grid(self, sample: Sample, rates: ClassRates) -> Steps[Mesh | None]:
-        return make_grid(sample, rates, self.prices, self.legality, self.settings.overheads, self.priced, self.work)
+    def _make_grid(self, sample: Sample, rates: ClassRates, orders: Integers | None = None) -> Steps[Mesh | None]:
+        overheads = self.settings.overheads
+        return make_grid(sample, rates, self.prices, self.legality, overheads, self.priced, self.work, orders)
 
     def recount(self, sample: Sample, present: Mesh) -> Steps[Found]:
         """Make the grid anew, by what has been counted since."""

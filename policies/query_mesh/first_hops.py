@@ -10,13 +10,14 @@ was made from. A change that all buckets share is no matter here: `promise` sees
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.tuples.arrays import Floats
+from eddy.tuples.arrays import Floats, Integers
 
 LOOKS = (100, 200, 400)
 """Rows of a block at which it is judged: a large change shows soon, and a small one is worth waiting for."""
@@ -96,11 +97,22 @@ class FirstHops:
         self._old: dict[tuple[int, int], Floats] = {}
         self._new: dict[tuple[int, int], Floats] = {}
 
-    def expect(self, way: int, operators: Sequence[int], buckets: Buckets, outcomes: Floats) -> None:
-        """Take what the sample's rows of a way did for the reference."""
-        for operator in operators:
-            known = ~np.isnan(outcomes[:, operator])
-            self._old[way, operator] = count_rows(buckets[known], outcomes[known, operator], self._shape[1])
+    def expect(self, ways: Sequence[int], operator: int, given: Integers, buckets: Buckets, passed: Floats) -> None:
+        """Take what an operator made of the sample's rows for the reference, where it comes first on some ways.
+
+        `given` is the way of each row.
+        """
+        attributes, cells = self._shape
+        known = ~np.isnan(passed)
+        # A table for each way: the attributes of the second stand behind those of the first.
+        code = (given[known, None] * attributes + np.arange(attributes)) * cells + buckets[known]
+        weight = np.repeat(np.minimum(passed[known], 1.0), attributes)
+        shape = max(ways) + 1, attributes, cells
+        kept = code.ravel() < math.prod(shape)
+        code, weight = code.ravel()[kept], weight[kept]
+        counts = [np.bincount(code, minlength=math.prod(shape)), np.bincount(code, weight, math.prod(shape))]
+        tables = np.stack([count.astype(np.float64).reshape(shape) for count in counts], axis=1)
+        self._old.update({(way, operator): tables[way] for way in ways})
 
     def add(self, way: int, operator: int, buckets: Buckets, outcomes: Floats) -> Change | None:
         """Count some rows that took their first hop; gives the change that shows, if any."""

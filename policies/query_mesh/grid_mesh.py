@@ -46,27 +46,30 @@ def make_grid(
     overheads: Overheads,
     priced: Priced,
     work: Work,
+    orders: Integers | None = None,
 ) -> Steps[Mesh | None]:
     """Make the mesh that follows from rates and prices by bucket, for rows like those of a sample.
 
-    None where one route is best for all, or some operator waits for another.
+    None where one route is best for all, or some operator waits for another. Its `orders` are given, the common one
+    first, where they have been chosen already by nearly the same rates.
     """
     usual = sample.outcomes.mean(axis=0)
     if not (rates.attributes or priced) or len(legality.find_ready(())) < len(usual):
         return None
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     predicted = rates.predict(sample.told, usual)
-    common = sort_by_merit(usual, prices.mean(axis=0))
-    yield work.step()
-    orders = _choose(predicted, prices, common, overheads)
-    yield work.step()
-    if len(orders) == 1:
-        return None
-    grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
-    given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
-    # What no row of the sample takes is not worth a route.
-    orders = orders[np.unique(np.append(given, 0))]
-    yield work.step()
+    if orders is None:
+        common = sort_by_merit(usual, prices.mean(axis=0))
+        yield work.step()
+        orders = _choose(predicted, prices, common, overheads)
+        yield work.step()
+        if len(orders) == 1:
+            return None
+        grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
+        given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
+        # What no row of the sample takes is not worth a route.
+        orders = orders[np.unique(np.append(given, 0))]
+        yield work.step()
     grid = _fill(rates, sample, prices.mean(axis=0), priced, orders)
     given = grid.routes(sample.buckets[:, list(grid.used)], sample.told[:, list(grid.used)])
     yield work.step()

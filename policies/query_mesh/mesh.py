@@ -283,18 +283,27 @@ def _make_promise(
 
     Where that is not what they did, all rows together say how far off a row is: a way may have but a few of them.
     """
-    seen, believed = (
-        [row_costs(some[given == way], costs[way], [route])[:, 0] for way, route in enumerate(routes)]
-        for some in outcomes
-    )
-    off = float(np.sqrt(np.mean((np.concatenate(seen) - np.concatenate(believed)) ** 2)))
-    whole = _mean(np.concatenate(believed))
+    seen, believed = (_price_given(some, given, routes, costs) for some in outcomes)
+    off = float(np.sqrt(np.mean((seen - believed) ** 2)))
+    rows = np.bincount(given, minlength=len(routes)).astype(np.float64)
+    promised = np.bincount(given, believed, len(routes)) / np.maximum(rows, 1.0)
+    means = np.bincount(given, seen, len(routes)) / np.maximum(rows, 1.0)
+    spread = np.sqrt(np.bincount(given, (seen - means[given]) ** 2, len(routes)) / np.maximum(rows, 1.0))
     return Watch(
-        promised=np.array([_mean(seconds) if len(seconds) else whole for seconds in believed]),
-        spread=np.array([max(float(seconds.std()) if len(seconds) else 0.0, off) for seconds in seen]),
-        sampled=np.bincount(given, minlength=len(routes)).astype(np.float64),
+        promised=np.where(rows > 0, promised, _mean(believed)),
+        spread=np.maximum(spread, off),
+        sampled=rows,
         window=window,
     )
+
+
+def _price_given(outcomes: Floats, given: Integers, routes: Sequence[HopNumbers], costs: Floats) -> Floats:
+    """The seconds that each row takes on the way that is given to it, all rows at once."""
+    ways = np.array(routes, np.int64)[given]
+    reached = np.ones(ways.shape)
+    np.take_along_axis(outcomes, ways[:, :-1], axis=1).cumprod(axis=1, out=reached[:, 1:])
+    found: Floats = (reached * costs[given[:, None], ways]).sum(axis=1)
+    return found
 
 
 def _mean(seconds: Floats) -> float:

@@ -284,10 +284,10 @@ class Pace:
         return self._round <= 0
 
     def end_round(self) -> int:
-        """Count the steps that the round pays for; one that pays for none leaves its share to the next."""
+        """Count the steps that the round pays for; it leaves what is less than a step to the next."""
         allowed = self._left + WAITING_SHARE * self._round
         steps = int(allowed / self._step)
-        self._round, self._left = 0.0, 0.0 if steps else allowed
+        self._round, self._left = 0.0, max(allowed - steps * self._step, 0.0)
         return steps
 
     def take(self, steps: int, seconds: float) -> None:

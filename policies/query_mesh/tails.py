@@ -44,9 +44,11 @@ def share_tails(
     usual = sample.outcomes.mean(axis=0)
     common = sort_by_merit(usual, prices.mean(axis=0)).tolist()
     found: list[tuple[HopNumbers, int]] = []
+    is_free = legality.is_free
     for way, route in enumerate(mesh.routes):
         some = given == way
-        begun = [place for place in range(1, len(route) + 1) if _is_legal(_end(route, place, common), legality)]
+        places = range(1, len(route) + 1)
+        begun = [place for place in places if is_free or _is_legal(_end(route, place, common), legality)]
         if not some.any() or not begun:
             found.append((route, len(route)))
             continue

@@ -61,8 +61,9 @@ ROWS_TO_PAY_BACK = 100_000
 USUAL_ROUND = 1_000
 """Rows of a round where nobody says otherwise."""
 
-ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 50_000, 1_000
-"""Rows for which a common order stands at most, where they are so cheap that another is worth little, and at least."""
+ROWS_BETWEEN_ORDERS, LEAST_BETWEEN_ORDERS = 500_000, 1_000
+"""Rows for which a common order stands at most, where they are cheap (100,000 may take half a millisecond), and at
+least."""
 
 FINDING, FINDING_SHARE = 10e-6, 0.01
 """Seconds that it takes to find the place of an operator in an order, and the share of the rows' time that this may
@@ -306,8 +307,7 @@ class CommonOrder:
     """The order of merit over all rows of a stream; it stands for a while.
 
     It is not the `StandingOrder` of `source`, which weighs each look against noise and explores by a share of the rows.
-    Here a stream has been given up, so that an order is found and explored only as often as its rows are dear: where
-    filters are cheap that takes a fifth less time, and a change is followed sooner.
+    Here a stream has been given up, so that an order is found and explored only as often as its rows are dear.
 
     A few rows now and then go to another operator first, the one that has seen fewest, so that one that has become
     selective is noticed: they go together, since a leg costs a call however few its rows are.

@@ -47,6 +47,11 @@ class Legality:
         self._layers: tuple[list[tuple[Integers, Integers]], dict[int, Integers]] | None = None
         self._hops: dict[HopNumbers, tuple[Hop, ...]] = {}
 
+    @property
+    def is_free(self) -> bool:
+        """Whether all operators may come in any order, for sure."""
+        return len(self._free) == len(self.operators)
+
     def find_ready(self, route: Sequence[int]) -> HopNumbers:
         """List the operators that may follow a legal route.
 

@@ -61,6 +61,9 @@ def greedy_route(task: Task, ready: tuple[Hop, ...], rank: Callable[[Hop], float
     """
     route: list[Hop] = []
     while ready:
+        if route and task.independent:
+            # All that are left may come in any order, so each is ranked once.
+            return (*route, *sorted(ready, key=rank))
         route.append(min(ready, key=rank))
         ready = task.after(route)
     return tuple(route)

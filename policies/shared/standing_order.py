@@ -21,8 +21,13 @@ ROWS_BETWEEN_LOOKS = 3_000
 ROWS_BETWEEN_CHECKS = 1_000
 """Rows from one time that it is asked whether filters have changed to the next: a comparison for each."""
 
-MOST_ROWS_BETWEEN = 30_000
-"""Rows from one look to the next where rows are so cheap that looking would cost more than its share."""
+FEW_ROWS_BETWEEN, MOST_ROWS_BETWEEN = 30_000, 500_000
+"""Rows from one look to the next where rows are so cheap that looking would cost more than its share: the second where
+an order has stood for long."""
+
+STOOD_SHARE = 0.5
+"""The share of the rows for which an order has stood that may come before the next look, where they are so cheap: a
+change of prices is seen after so much more."""
 
 LOOK_AT_HOP = 15e-6
 """Seconds that a look takes for each hop."""
@@ -248,7 +253,9 @@ class StandingOrder:
 
         At best the cheapest operator is called, and drops it.
         """
-        return self._expect(task, self.legs(task, ready)[0].route, {}), min(self._prices[hop].price for hop in ready)
+        return self._expect(task, self.legs(task, ready)[0].route, {}, {}), min(
+            self._prices[hop].price for hop in ready
+        )
 
     def _look(self, task: Task, ready: tuple[Hop, ...]) -> None:
         """Take another order if it is cheaper by now."""
@@ -261,16 +268,18 @@ class StandingOrder:
         self._rates = {hop: one.rate for hop, one in seen.items() if not hop.pattern}
         new = self.route(task, ready)
         old = greedy_route(task, ready, lambda hop: standing.get(hop, 0.0)) if standing else ()
-        cost = self._expect(task, old, alike)
-        saved = cost - self._expect(task, new, alike)
+        best = self._expect(task, new, alike, seen)
+        cost = best if old == new else self._expect(task, old, alike, seen)
+        saved = cost - best
         # Where probes find several rows each, the order by merit may be dearer than another that happened to stand.
         if old and (saved < 0 or (self._rows >= ROWS_TO_STAND and saved <= LEAST_SAVING * cost)):
             self._merits = standing
         elif old != new:
             self._legs, self._stood = {}, 0
-        spent = self._expect(task, new, alike) if self._costs == "time" else math.inf
+        spent = best if self._costs == "time" else math.inf
         rows = LOOK_AT_HOP * len(new) / (LOOKING_SHARE * max(spent, INSTANT))
-        self._between = int(min(max(rows, ROWS_BETWEEN_LOOKS), MOST_ROWS_BETWEEN))
+        most = min(max(STOOD_SHARE * self._stood, FEW_ROWS_BETWEEN), MOST_ROWS_BETWEEN)
+        self._between = int(min(max(rows, ROWS_BETWEEN_LOOKS), most))
 
     def _find_merit(self, task: Task, hop: Hop) -> float:
         found = self._merits.get(hop)
@@ -280,12 +289,14 @@ class StandingOrder:
             found = self._merits[hop] = merit(self._see(task, hop), self._prices[hop].price)
         return found
 
-    def _expect(self, task: Task, route: Sequence[Hop], alike: Mapping[Hop, float]) -> float:
-        """Estimate what a row costs on a route."""
+    def _expect(
+        self, task: Task, route: Sequence[Hop], alike: Mapping[Hop, float], seen: Mapping[Hop, Statistic]
+    ) -> float:
+        """Estimate what a row costs on a route, where some of the hops have been looked at."""
         reach, spent = 1.0, 0.0
         for hop in route:
             spent += reach * alike.get(hop, self._prices[hop].price)
-            reach *= self._see(task, hop).rate
+            reach *= (seen.get(hop) or self._see(task, hop)).rate
         return spent
 
     def _follow(self, task: Task, hop: Hop) -> None:

@@ -17,7 +17,7 @@ from eddy.engine.snapshot import FORMAT, UNPACKED, Snapshot, guard_restore, pack
 from eddy.policies.registry import POLICIES
 from eddy.tuples.packed import MOST_EXPANSION, pack_rows, pack_stream, spread_bits
 from tests import damage
-from tests.damage import Damaged, engine, first_format, saved, sealed, written_in
+from tests.damage import Damaged, engine, first_format, saved, sealed, second_format, written_in
 
 WHOLE = "fixed"
 
@@ -46,14 +46,16 @@ def test_every_bit_counts(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_what_is_whole_is_read(policy: str) -> None:
-    for whole in (saved(policy), first_format(saved(policy))):
+    newest = saved(policy)
+    for whole in (newest, first_format(newest), second_format(newest)):
         assert damage.read_state(Damaged(policy=policy, snapshot=whole, sealed=False)) == "unharmed"
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_the_first_format_goes_on_as_the_newest(policy: str) -> None:
+@pytest.mark.parametrize("older", [first_format, second_format])
+def test_an_older_format_goes_on_as_the_newest(policy: str, older: Callable[[Snapshot], Snapshot]) -> None:
     goes_on = []
-    for whole in (saved(policy), first_format(saved(policy))):
+    for whole in (saved(policy), older(saved(policy))):
         running = engine(policy)
         running.restore(whole)
         rows = [part.to_pylist() for part in running.run({"a": damage.batch(5), "b": damage.batch(5)})]
@@ -75,7 +77,7 @@ def test_the_first_format_goes_on_as_the_newest(policy: str) -> None:
     ],
 )
 def test_another_format_is_refused_by_name(number: int, writer: str) -> None:
-    with pytest.raises(eddy.CheckpointError, match=f"expected state of format 1 or 2, got format {number}.*{writer}"):
+    with pytest.raises(eddy.CheckpointError, match=f"expected state of format 1 to 3, got format {number}.*{writer}"):
         unpack(replace(saved(WHOLE), format=number))
 
 

@@ -261,7 +261,6 @@ def change(snapshot: Snapshot, what: str) -> Snapshot:
         table = table.set_column(table.schema.get_field_index(name), name, pa.array(column))
         place = int(what == "row r")
         tables["cache 0"][place] = pack_rows(table)
-    meta.pop("sections")
     return pack(json.loads(json.dumps(meta)), tables)
 
 

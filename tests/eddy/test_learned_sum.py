@@ -115,8 +115,6 @@ def test_every_policy_goes_on_from_a_sum(policy: str) -> None:
 def test_what_costs_otherwise_is_not_added() -> None:
     one, two = learn(2_000, 0), learn(1_000, 1)
     meta, tables = unpack(two)
-    del meta["sections"]
-
     dearer = pack({**meta, "costs": {"filter": 2.0}}, tables)
     assert read(add_up([one, dearer]))["prices"] == read(one)["prices"]
     assert read(add_up([one, dearer]))["statistics"] == read(add_up([one, two]))["statistics"]

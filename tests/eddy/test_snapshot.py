@@ -148,7 +148,7 @@ def test_another_selection_and_another_policy_go_on() -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda s: Snapshot(99, s.meta, s.blob), "expected state of format 1 or 2, got format 99"),
+        (lambda s: Snapshot(99, s.meta, s.blob), "expected state of format 1 to 3, got format 99"),
         (lambda s: Snapshot(s.format, s.meta, s.blob[:-9]), r"expected \d+ bytes of rows, got \d+"),
         (lambda s: Snapshot(s.format, s.meta, s.blob[:50] + b"x" + s.blob[51:]), "the checksum does not match"),
         (lambda s: Snapshot(s.format, s.meta[:-9], s.blob), "the checksum does not match"),

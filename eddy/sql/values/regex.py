@@ -47,6 +47,10 @@ _NAMED: dict[str, Ranges] = {
 _CASES = ("Lower", "Upper")
 """Those that are one where case does not count, with Java's own idea of what they leave out then."""
 
+_BOTH_CASES = ([(0x4B, 0x4B), (0x6B, 0x6B)], [(0x53, 0x53), (0x73, 0x73)])
+"""K and S in both cases: RE2 takes such a class for a letter whose case does not count. Where that is one of several
+ways to go on, it takes letters beyond ASCII for it as well."""
+
 _CONTROLS = {"t": 0x09, "n": 0x0A, "r": 0x0D, "f": 0x0C, "a": 0x07, "e": 0x1B}
 _FLAGS = re.compile(r"\(\?([is]{1,2})\)")
 _REPEAT = re.compile(r"\{(\d{1,6})(,(\d{0,6}))?\}")
@@ -121,6 +125,7 @@ class _Reader:
         self._group = group
         self._open: list[bool] = []
         self._loose: list[bool] = []
+        self._anchored: list[bool] = []
         self._names: set[str] = set()
         self.groups = 0
         self.dollar = False
@@ -141,6 +146,8 @@ class _Reader:
             self._at += 1
             if letter == "|":
                 self._loosen()
+            elif letter == "^":
+                self._anchor()
             part, may_repeat = self._read_part(letter)
             written.append(part)
         if self._open:
@@ -177,6 +184,7 @@ class _Reader:
 
     def _open_group(self) -> str:
         rest = self._text[self._at :]
+        self._anchored.append(False)
         for sign, name in sorted(_WRONG_GROUPS.items(), key=lambda item: -len(item[0])):
             if rest.startswith(sign):
                 raise self._refuse(name)
@@ -206,6 +214,11 @@ class _Reader:
         # Of a group that matched several times the two may keep another time, and of what may match nothing another
         # number of times: they find it in the same texts, but not always as much of it.
         is_wanted, is_loose = self._open.pop(), self._loose.pop() or self._text[self._at - 2] in "(:>"
+        # Once a group has matched nothing, Java repeats it no more, also if it has to match more often. An anchor
+        # matches nothing here and fails there, so RE2 may need it for the first time and letters for the second.
+        repeat = _REPEAT.match(self._text, self._at)
+        if self._anchored.pop() and is_loose and repeat and int(repeat[1]) > 1:
+            raise self._refuse("a repeat of what may match nothing at an anchor")
         if self._group is not None and self._text[self._at : self._at + 1] in ("*", "+", "{"):
             if is_wanted:
                 raise self._refuse("a repeat of the group that is wanted")
@@ -216,6 +229,10 @@ class _Reader:
     def _loosen(self) -> None:
         """Note that what is open now may match nothing, as far as this tells."""
         self._loose = [True] * len(self._loose)
+
+    def _anchor(self) -> None:
+        """Note that what is open now has an anchor."""
+        self._anchored = [True] * len(self._anchored)
 
     def _read_repeat(self) -> str:
         start = self._at
@@ -228,7 +245,8 @@ class _Reader:
             if max(int(found[1]), int(found[3] or 0)) > MOST_REPEATS or (found[3] and int(found[3]) < int(found[1])):
                 raise self._refuse(f'the repeat "{found[0]}"')
             self._at = found.end()
-            written = found[0]
+            # RE2 takes a number that begins with 0 for letters.
+            written = re.sub(r"\d+", lambda number: str(int(number[0])), found[0])
         else:
             self._at += 1
             written = self._text[start]
@@ -243,6 +261,7 @@ class _Reader:
         letter = self._text[self._at : self._at + 1]
         if letter in ("A", "z"):
             self._at += 1
+            self._anchor()
             return f"\\{letter}", False
         found = self._read_escaped()
         return (self._write_letter(found), True) if isinstance(found, int) else (_write(found), True)
@@ -357,6 +376,8 @@ def _invert(ranges: Ranges) -> Ranges:
 
 def _write(ranges: Ranges) -> str:
     """Write a class, by what it has or by what it has not: the shorter of both."""
+    if ranges in _BOTH_CASES:
+        return f"(?:{'|'.join(_spell(low) for low, _ in ranges)})"
     without = _invert(ranges)
     if len(without) < len(ranges) and without:
         return f"[^{_list(without)}]"

@@ -223,7 +223,7 @@ def test_few_engines_are_kept() -> None:
     ("damage", "message"),
     [
         (lambda s: (s[0], s[1], s[2][:-1]), r"the state cannot be read, ValueError: expected \d+ bytes of rows"),
-        (lambda s: (s[0] + 1, s[1], s[2]), "expected state of format 1 or 2, got format 3"),
+        (lambda s: (s[0] + 1, s[1], s[2]), "expected state of format 1 to 3, got format 4"),
         (lambda s: (s[0], None, None), "the state cannot be read, AttributeError"),
         (lambda s: astuple(pack({"other": 1}, {})), "the state cannot be read, KeyError: 'query'"),
     ],

@@ -86,7 +86,7 @@ def told(rates: list[float], rows: int, seed: int, others: int = 3) -> tuple[np.
 def test_a_block_is_judged_at_a_hundred_rows_and_names_the_attribute() -> None:
     hops = FirstHops(4, 25)
     buckets, passed = told([0.6, 0.6, 0.6], 400, 0)
-    hops.expect(0, [1], buckets, np.column_stack((passed, passed)))
+    hops.expect([0], 1, np.zeros(len(passed), np.int64), buckets, passed)
     assert hops.add(0, 1, *told([0.05, 0.9, 0.9], 99, 1)) is None
     change = hops.add(0, 1, *told([0.05, 0.9, 0.9], 1, 2))
     assert change is not None
@@ -98,7 +98,7 @@ def test_rows_that_go_on_as_they_were_show_nothing() -> None:
     for seed in range(40):
         hops = FirstHops(4, 25)
         buckets, passed = told([0.2, 0.5, 0.9], 300, 1_000 + seed)
-        hops.expect(0, [0], buckets, passed[:, None])
+        hops.expect([0], 0, np.zeros(len(passed), np.int64), buckets, passed)
         alarms += sum(hops.add(0, 0, *told([0.2, 0.5, 0.9], 200, 100 * seed + n)) is not None for n in range(20))
     assert alarms == 0
 

@@ -75,7 +75,7 @@ def test_routes_follow_the_keys() -> None:
 def learned(state: Snapshot) -> tuple[dict[str, Any], dict[str, list[Packed]]]:
     """All of a state but what it tells people of indexes, which a restart builds anew."""
     meta, tables = unpack(state)
-    del meta["indexed"], meta["sections"]
+    del meta["indexed"]
     return meta, tables
 
 

@@ -103,12 +103,18 @@ def test_a_round_pays_for_the_steps_that_its_share_is_worth(seconds: float) -> N
     assert pace.end_round() == 0
 
 
-def test_rounds_that_pay_for_no_step_save_up_for_one() -> None:
+def test_rounds_that_pay_for_a_part_of_a_step_save_up_for_one() -> None:
+    """What is less than a step is left to the next round, also where some steps were paid for: no more, and no less."""
     pace, found = Pace("unit"), []
     for _ in range(6):
-        pace.count(0.4 * USUAL_STEP / USUAL_CALL / WAITING_SHARE, 0.0)
+        pace.count(0.45 * USUAL_STEP / USUAL_CALL / WAITING_SHARE, 0.0)
         found.append(pace.end_round())
-    assert found == [0, 0, 1, 0, 0, 1]
+    assert found == [0, 0, 1, 0, 1, 0]
+    for _ in range(100):
+        pace.count(2.45 * USUAL_STEP / USUAL_CALL / WAITING_SHARE, 0.0)
+        found.append(pace.end_round())
+    assert set(found[6:]) == {2, 3}
+    assert sum(found) == int(6 * 0.45 + 100 * 2.45)
 
 
 def test_a_clock_that_stands_still_decides_by_calls_until_steps_have_shown_to_be_free() -> None:
