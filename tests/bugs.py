@@ -109,8 +109,8 @@ BUGS = (
     Bug(
         name="keys that a kind of index does not use are passed over",
         file="operators/tuning/settings.py",
-        old="for key in given if key not in KINDS[kind].keys and key not in bad",
-        new="for key in given if key not in NUMBERS and key not in KINDS[kind].keys and key not in bad",
+        old="for key in given if key not in ALL_KINDS[kind].keys and key not in bad",
+        new="for key in given if key not in NUMBERS and key not in ALL_KINDS[kind].keys and key not in bad",
         tests=("tests/operators/tuning/test_settings.py",),
     ),
     Bug(
@@ -1062,8 +1062,8 @@ BUGS = (
     Bug(
         name="the file wins over the command",
         file="jobs/config/overrides.py",
-        old="table[path[-1]] = override.text if",
-        new="table[path[-1]] = table.get(path[-1]) or override.text if",
+        old="table[path[-1]] = _read_plain(override.text) if",
+        new="table[path[-1]] = table.get(path[-1]) or _read_plain(override.text) if",
         tests=("tests/eddy/test_config.py",),
     ),
     Bug(

@@ -151,23 +151,32 @@ def test_rows_that_nobody_gets_are_told_of(tmp_path: Path) -> None:
     assert check(job(tmp_path, f'{NOOP}[rejected]\nformat = "noop"\n')).warnings == ()
 
 
-def test_only_tasks_of_the_pass_are_counted(spark: SparkSession) -> None:
-    """Others have stages of their own in the session."""
-    told: dict[str, tuple[int, int]] = {}
+def test_only_tasks_of_the_pass_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """Others have stages of their own in the session; all of them wait here until they have been counted."""
+    counted = tmp_path / "counted"
 
-    def count(name: str, parts: int) -> None:
+    def wait(_: int) -> None:
+        while not counted.exists():
+            time.sleep(0.01)
+
+    def run_tasks(name: str, parts: int) -> None:
         spark.sparkContext.setJobGroup(name, name)
-        spark.range(parts, numPartitions=parts).repartition(1).foreach(lambda _: time.sleep(0.05))
+        spark.sparkContext.parallelize(range(parts), parts).foreach(wait)
 
-    threads = [threading.Thread(target=count, args=one, daemon=True) for one in (("one", 3), ("other", 5))]
+    threads = [threading.Thread(target=run_tasks, args=one, daemon=True) for one in (("one", 3), ("other", 5))]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
-        for name in ("one", "other"):
-            told[name] = max(told.get(name, (0, 0)), count_tasks(spark, name), key=lambda pair: pair[1])
-        time.sleep(0.01)
-    assert {name: tasks for name, (_, tasks) in told.items()} == {"one": 3, "other": 5}
-    assert count_tasks(spark, "nobody") == (0, 0)
+    try:
+        told: list[tuple[int, int]] = []
+        while told != [(0, 3), (0, 5)] and all(thread.is_alive() for thread in threads):
+            told = [count_tasks(spark, name) for name in ("one", "other")]
+            time.sleep(0.01)
+        assert told == [(0, 3), (0, 5)]
+        assert count_tasks(spark, "nobody") == (0, 0)
+    finally:
+        counted.touch()
+        for thread in threads:
+            thread.join()
 
 
 @WITHOUT_STATE
