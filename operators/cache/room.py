@@ -109,8 +109,8 @@ class Caches:
             {**names, "spans": sorted(one.spans), **own}
             for names, one, (own, _) in zip(about, saved, written, strict=True)
         ]
-        pages = {f"{SECTION}{place}": pages for place, (_, pages) in enumerate(written)}
-        return {"version": VERSION, "now": self.now, "all": told}, pages
+        tables: dict[str, Sequence[Packed]] = {f"{SECTION}{place}": own for place, (_, own) in enumerate(written)}
+        return {"version": VERSION, "now": self.now, "all": told}, tables
 
     def restore(self, state: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> None:
         """Go on with those that are saved, as far as they can be read: others begin anew."""

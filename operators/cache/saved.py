@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -106,7 +107,8 @@ class PartReader:
             stored = self._stems[name].gone + len(self._stems[name])
             fits = bool(((numbers >= 0) & (numbers < stored)).all())
             _check(fits, f'expected rows of "{name}" up to {stored}')
-        return np.logical_and.reduce([numbers >= self._stems[name].gone for name, numbers in rows.items()])
+        kept: Mask = np.logical_and.reduce([numbers >= self._stems[name].gone for name, numbers in rows.items()])
+        return kept
 
     def _find_ids(self, rows: Mapping[str, RowIds]) -> dict[str, RowIds]:
         return {name: numbers - self._stems[name].gone for name, numbers in rows.items()}
@@ -118,7 +120,7 @@ class PartReader:
             _check(np.array_equal(side.key.codes(ids[side.input]), code.take(owners)), "expected rows with their key")
 
 
-def read_numbers(table: pa.RecordBatch, name: str) -> Integers:
+def read_numbers(table: pa.RecordBatch, name: str) -> np.ndarray[Any, Any]:
     """Read a column of numbers, none of which is missing."""
     column = table.column(name)
     _check(not column.null_count, f'"{name}": expected no nulls')
