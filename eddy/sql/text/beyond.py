@@ -47,9 +47,6 @@ def check_regex(reader: TokenReader, node: Call) -> Node:
         raise reader.beyond("a regular expression that is no text in quotes is not supported", pattern.span)
     if group is not None and not (isinstance(group, Literal) and group.value in range(LARGEST_GROUP)):
         raise reader.beyond("a group of a regular expression that is no whole number is not supported", group.span)
-    if "${" in str(pattern.value):
-        # Spark's parser takes it for the name of a setting, and puts its value there.
-        raise reader.beyond('a regular expression with "${" is not supported', pattern.span)
     try:
         found = translate(str(pattern.value), None if node.name == "rlike" else read_group(group))
         pc.match_substring_regex(pa.scalar(""), found.pattern)

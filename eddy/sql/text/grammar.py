@@ -296,6 +296,7 @@ def _bytes(reader: TokenReader) -> Node:
 def literal_list(reader: TokenReader) -> list[Node]:
     """Read a list of literals, those of one type together."""
     token = reader.take()
+    special_forms.refuse_setting(reader, token)
     values: dict[pa.DataType, list[object]] = {}
     for literal in split_list(token):
         try:

@@ -14,7 +14,7 @@ from eddy.errors import QueryError
 from eddy.sql.kernels import intervals
 from eddy.sql.text import literals, names
 from eddy.sql.text.names import read_cast_type
-from eddy.sql.text.reader import TokenReader
+from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.values.tree import Call, Cast, Literal, Node
 from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ
 
@@ -129,9 +129,16 @@ SPECIAL: dict[str, Callable[[TokenReader, Boolean, int], Node]] = {
 }
 
 
+def refuse_setting(reader: TokenReader, token: Token) -> None:
+    """Refuse the name of a setting: Spark puts its value there before it reads the text, whatever the quotes."""
+    if "${" in token.text:
+        raise reader.beyond('a text with "${" is not supported', token)
+
+
 def unquote(reader: TokenReader) -> str:
     """Read one string, without its quotes and escapes."""
     token = reader.take()
+    refuse_setting(reader, token)
     try:
         return literals.string(token.text)
     except ValueError as reason:

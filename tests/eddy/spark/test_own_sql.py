@@ -163,6 +163,16 @@ def test_regular_expressions_are_ours_where_they_can_be(spark: SparkSession) -> 
             assert sorted(row.s_k for row in found) == [k for k in range(40) if k % 3 and k % 2]
 
 
+@pytest.mark.parametrize("pushdown", [True, False])
+def test_the_name_of_a_setting_is_what_spark_puts_there(spark: SparkSession, pushdown: bool) -> None:
+    """Eddy would compare with the text as it stands there."""
+    texts = spark.createDataFrame([("${spark.sql.session.timeZone}",), ("UTC",)], "v string")
+    asked = [Filter("one", on="s", where="v = '${spark.sql.session.timeZone}'")]
+    asked += [Filter("two", on="s", where="v rlike r'${spark.sql.session.timeZone}'")]
+    found = eddy.attach(Query(streams=[Stream("s")], filters=asked), {"s": texts}, pushdown=pushdown)
+    assert [row.s_v for row in found.collect()] == ["UTC"]
+
+
 def test_without_spark_it_is_refused_with_a_hint() -> None:
     query = Query(streams=[Stream("s")], filters=[AS_IT_IS])
     rows = pa.Table.from_pylist(ROWS)

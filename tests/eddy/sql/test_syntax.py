@@ -150,6 +150,7 @@ WRONG = [
     ("substring(a)", "substring(a)", "expected substring(text, position)"),
     ("cast() = 1", "cast(", "expected cast(value as type)"),
     ("ltrim(a, b, c)", "ltrim(a, b, c)", "expected ltrim(text) or ltrim(characters, text)"),
+    ("a = 'x${b}'", "'x${b}'", 'a text with "${" is not supported'),
     ("a & b", "&", 'the bit operator "&" is not supported'),
     ("a[1] = 2", "[", "elements of arrays and maps is not supported"),
     ("a.b.c = 2", "a.b.c", "struct fields are not supported"),
