@@ -92,9 +92,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     and `screens` what rows have passed before. `thinking` is the clock of a policy, `working` that of steps.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
-    faults = Faults(values=query.show_values)
     caches = Caches(check_memory(cache_memory), working or clock, keep=check_cache_state(cache_state) == KEEP)
-    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
+    made = _build_machinery(binding, tables, Faults(values=query.show_values), read_index(index), (seed, cell), caches)
     setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
