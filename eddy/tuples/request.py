@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from eddy.tuples.arrays import Hashes, Integers, KeyCodes
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.splitmix import mix
+
+MOST_PATTERNS = 1 << 12
+"""Patterns of which the keys are known without counting bits: all there are among twelve keys."""
 
 
 class TimeBounds(NamedTuple):
@@ -53,6 +57,7 @@ class Request:
         return self._hashes[keys]
 
 
+@lru_cache(MOST_PATTERNS)
 def list_keys(pattern: int) -> tuple[int, ...]:
     """List the keys of a pattern by number.
 

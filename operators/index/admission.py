@@ -33,10 +33,10 @@ FILLED = 0.9
 next micro-batch, and it would be decided again. That took a tenth of the time where rows are put in order: 11 decisions
 in 20 micro-batches for 6 of an input of four, and 16 for 8 of five."""
 
-DECISION = 9_000
-"""What it takes to decide, for each map that may be, in look-ups: 0.13 milliseconds, with 7 maps of chains and with 15,
-where a look-up takes 14 nanoseconds. So much, and what it takes to put the rows in order for one more map, must have
-been missed in a micro-batch beyond what was accepted."""
+DECISION = 12_000
+"""What it takes to decide, for each map that may be, in look-ups: 0.17 milliseconds, with 7 maps and with 15, for
+chains and orders that may stand for them, where a look-up takes 14 nanoseconds. So much, and what it takes to put the
+rows in order for one more map, must have been missed in a micro-batch beyond what was accepted."""
 
 FEWEST_UNREAD = 4
 """Micro-batches without a search after which it may be forgotten, however short the window is: a policy may ask in two
@@ -77,9 +77,8 @@ Need = Callable[[KeyMap, int], float]
 Groups = Mapping[tuple[KeyMap, ...] | None, int]
 """The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
-Options = Callable[[KeyMap, float], Sequence[Option]]
-"""Gives what a map takes and saves, and what may stand for it where there is so much room, the one of the fewest bytes
-first."""
+Options = Callable[[KeyMap], Sequence[Option]]
+"""Gives what a map takes and saves, and what may stand for it, the one of the fewest bytes first."""
 
 
 @dataclass(slots=True)
@@ -191,7 +190,7 @@ class Admission:
         is_borne = self.bears(sum(self._missed.values()), rows, len({*maps, *others}))
         is_out_of_date = is_forgotten or self._age >= PERIOD or not is_borne
         if not known or self._spare is None or needed > allowed or is_out_of_date:
-            found = [options(m, allowed) for m in dict.fromkeys((*maps, *others))]
+            found = [options(m) for m in dict.fromkeys((*maps, *others))]
             self._spare = self._choose(found, FILLED * allowed, list(groups.values()))
             self._decided = dict.fromkeys((*maps, *others, *(option.key_map for some in found for option in some)))
             self._groups, self._age = set(groups), 0

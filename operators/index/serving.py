@@ -22,8 +22,10 @@ from eddy.tuples.request import Request
 HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
-CHAIN_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
-"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer."""
+LINKED_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
+"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer. An
+order that may stand for chains has as many: to weigh more of them made a decision a quarter longer, and chose no
+better."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
 """The parts, by the maps that they have."""
@@ -150,10 +152,8 @@ class Serving:
         self._rows = rows
         groups = self._group_parts()
 
-        def list_options(key_map: KeyMap, allowed: float) -> list[Option]:
+        def list_options(key_map: KeyMap) -> list[Option]:
             walks = self._list_walks(key_map) if key_map.linked else []
-            if walks and self._has_room_for_chains(allowed):
-                return walks
             follow()
             return sorted([*walks, *self._list_options(key_map, self._group_parts())], key=lambda one: one.nbytes)
 
@@ -173,7 +173,7 @@ class Serving:
 
     def _find_link(self, key_map: KeyMap) -> KeyMap:
         """Find the chains that may stand for a map; the map itself if there are none."""
-        linked = linked_map(sum(1 << key for field in key_map.fields for key in field.keys))
+        linked = linked_map(sum(key_map.masks))
         return linked if linked in self.linking.maps and len(key_map.fields) == 1 else key_map
 
     def _is_replaced(self, key_map: KeyMap) -> bool:
@@ -303,10 +303,6 @@ class Serving:
         look = self.pricing.guess(best, part.rows, pattern)
         return min(math.ceil(look.ranges), MOST_RUNS)
 
-    def _has_room_for_chains(self, room: float) -> bool:
-        """Tell whether there is room for chains of every key, so that rows need not be put in order for less room."""
-        return room >= len(self._builder.keys) * price.count_linked_bytes(self._rows, CHAIN_SPARES[0])
-
     def _list_walks(self, key_map: KeyMap) -> list[Option]:
         """List what chains take and save, those of the fewest bytes first."""
         found = {
@@ -315,7 +311,7 @@ class Serving:
             if key_map.list_fields(one[0]) and self.linking.serves(one[0])
         }
         options = []
-        for spare in CHAIN_SPARES:
+        for spare in LINKED_SPARES:
             passed = price.price_passed(self._rows, spare) - price.price_passed(self._rows, 0)
             prices = {(one, 0): walk + passed for one, walk in found.items()}
             nbytes = price.count_linked_bytes(self._rows, spare)
@@ -324,25 +320,26 @@ class Serving:
 
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
         """List what a map takes and saves that puts rows in order; of chains, the one that may stand for them."""
-        own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS) if key_map.linked else key_map
-        served = [one for one in sorted(self._asked) if own.fields or one == (0, own.then)]
-        return [self._price(own, served, groups, spare) for spare in reversed(price.SPARE_BITS)]
-
-    def _price(self, key_map: KeyMap, served: Sequence[Asked], groups: Groups, spare: int) -> Option:
-        """Predict what searches take for one tuple, in the rows as they are."""
-        prices: dict[tuple[Asked, int], float] = {}
+        own = hash_map(key_map.masks[0], HASH_BITS) if key_map.linked else key_map
+        spares = LINKED_SPARES if key_map.linked else price.SPARE_BITS[::-1]
+        prices: dict[int, dict[tuple[Asked, int], float]] = {spare: {} for spare in spares}
         for number, (maps, parts) in enumerate(groups.items()):
-            there = [one for one in served if self._may_serve(key_map, maps, one[0])]
-            # Those by the same fields are guessed to take the same.
-            each = {key_map.list_fields(pattern): pattern for pattern, _ in there}
-            guesses = {
-                fields: self.pricing.guess_all(key_map, parts, pattern, spare) for fields, pattern in each.items()
-            }
-            for one in there:
-                looks, candidates = guesses[key_map.list_fields(one[0])]
-                times = self.pricing.find_times(key_map, one[0]) if key_map.fields else 1.0
-                prices[one, number] = looks + candidates * times
-        return Option(key_map, spare, self._count_bytes(key_map, spare), prices)
+            for some in self._sort_asked(own, maps):
+                times = {one: self.pricing.find_times(own, one[0]) if own.fields else 1.0 for one in some}
+                for spare in spares:
+                    looks, candidates = self.pricing.guess_all(own, parts, some[0][0], spare)
+                    prices[spare].update({(one, number): looks + candidates * of for one, of in times.items()})
+        return [Option(own, spare, self._count_bytes(own, spare), prices[spare]) for spare in spares]
+
+    def _sort_asked(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None) -> list[list[Asked]]:
+        """Sort what a map may serve in parts that have some maps: by the same fields it is guessed to take the same."""
+        found: dict[tuple[int, ...], list[Asked]] = {}
+        for one in sorted(self._asked):
+            fields = key_map.list_fields(one[0])
+            is_served = bool(fields) if key_map.fields else one == (0, key_map.then)
+            if is_served and self._may_serve(key_map, maps, one[0]):
+                found.setdefault(fields, []).append(one)
+        return list(found.values())
 
     def _may_serve(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None, pattern: int) -> bool:
         """Tell whether a search may find rows by a map in the parts that have some maps."""
@@ -353,7 +350,7 @@ class Serving:
     def _count_bytes(self, key_map: KeyMap, spare: int) -> float:
         """Count the bytes that a map takes where parts are looked into; in all, where none has been."""
         if key_map.linked:
-            own = hash_map(sum(1 << key for key in key_map.fields[0].keys), HASH_BITS)
+            own = hash_map(key_map.masks[0], HASH_BITS)
             built = (piece for part in self._parts for piece in part.built.get(own, ()))
             return price.count_linked_bytes(self._rows, spare) + sum(piece.index.nbytes for piece in built)
         seen = [part for part in self._parts if part.built] or list(self._parts)

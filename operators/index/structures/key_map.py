@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from eddy.tuples.request import list_keys
 
@@ -37,15 +39,17 @@ class KeyMap:
     """Fields, and what rows of the same code stand in order of: a key, or the time where there is none.
 
     Rows that are `linked` stand in no order: each of them leads to the next older one of the same code. `digest` is its
-    hash, which every search asks for several times.
+    hash, and `masks` are the keys of each field, which every search asks for several times.
     """
 
     fields: tuple[Field, ...] = ()
     then: int | None = None
     linked: bool = False
     digest: int = field(init=False, repr=False, compare=False)
+    masks: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "masks", tuple(sum(1 << key for key in field.keys) for field in self.fields))
         object.__setattr__(self, "digest", hash((self.fields, self.then, self.linked)))
 
     def __hash__(self) -> int:
@@ -63,11 +67,11 @@ class KeyMap:
         >>> both.list_fields(0b11), both.list_fields(0b01), both.list_fields(0b10)
         ((0, 1), (1,), ())
         """
-        return tuple(n for n, field in enumerate(self.fields) if all(pattern >> key & 1 for key in field.keys))
+        return tuple([n for n, mask in enumerate(self.masks) if pattern & mask == mask])
 
     def list_keys(self, pattern: int) -> tuple[int, ...]:
         """List the keys of these fields: those by which such a search goes."""
-        return tuple(sorted({key for n in self.list_fields(pattern) for key in self.fields[n].keys}))
+        return list_keys(reduce(or_, [mask for mask in self.masks if pattern & mask == mask], 0))
 
     def describe(self, names: Sequence[str]) -> str:
         """Write it in words.

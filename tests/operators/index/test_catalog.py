@@ -362,7 +362,7 @@ def test_a_map_of_new_parts_does_not_stand_for_those_of_old_ones(monkeypatch: py
     }
     chooses = admission.Admission()
     chooses.ask(asked, 1_000)
-    chooses.rest([old, new], lambda *_: 900.0, lambda m, _: options[m], 1_000, {(old,): 9_000, (new,): 1})
+    chooses.rest([old, new], lambda *_: 900.0, options.__getitem__, 1_000, {(old,): 9_000, (new,): 1})
     assert not chooses.leaves_out(old)
 
 
@@ -382,7 +382,7 @@ def test_a_map_that_nobody_reads_for_a_window_gives_up_its_room(monkeypatch: pyt
         chooses.ask((0b10, None), 10)
         if number < 6:
             chooses.ask((0b01, None), 1_000_000)
-        chooses.rest([once, now], lambda *_: 600.0, lambda m, _: options[m], 1_000, {None: 1_000})
+        chooses.rest([once, now], lambda *_: 600.0, options.__getitem__, 1_000, {None: 1_000})
         left_out.append(once if chooses.leaves_out(once) else now)
     assert left_out == [now] * 10 + [once] * 2
     assert chooses.decisions == 2
@@ -446,6 +446,6 @@ def test_what_takes_the_place_of_an_order_serves_what_that_did(pairs: int) -> No
         admission.Option(order, 0, 30_000.0, {((0b01, None), 0): 10.0, ((0b11, None), 0): 20.0}, upkeep=0.0),
         admission.Option(chains, 0, 40_000.0, {((0b01, None), 0): 1.0}, upkeep=0.0),
     ]
-    deciding.rest([chains], lambda _, spare: 100_000.0, lambda *_: options, 50_000, {None: 2_000})
+    deciding.rest([chains], lambda _, spare: 100_000.0, lambda _: options, 50_000, {None: 2_000})
     # Nine a tuple are saved by chains; without the order a pair takes 3,000.
     assert deciding.leaves_out(chains) == (pairs > 0)
