@@ -15,7 +15,7 @@ from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Operator, Setting, Store
 from eddy.engine import Engine
 from eddy.engine.machinery import Machinery
-from eddy.errors import check_whole, warn
+from eddy.errors import check_choice, check_whole, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
 from eddy.operators import pages
@@ -61,6 +61,9 @@ list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
 
+FORGET, KEEP = CACHE_STATES = ("forget", "keep")
+"""Whether caches are a part of what is saved."""
+
 count_stored = pages.count_values
 """What others may know of rows that are written down."""
 
@@ -79,6 +82,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     screens: Sequence[Screen] = (),
     index: IndexChoice = None,
     cache_memory: int | None = None,
+    cache_state: str | None = None,
     thinking: Clock | None = None,
     working: Clock | None = None,
 ) -> Engine:
@@ -88,9 +92,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     and `screens` what rows have passed before. `thinking` is the clock of a policy, `working` that of steps.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
-    faults = Faults(values=query.show_values)
-    caches = Caches(check_memory(cache_memory), working or clock)
-    made = _build_machinery(binding, tables, faults, read_index(index), (seed, cell), caches)
+    caches = Caches(check_memory(cache_memory), working or clock, keep=check_cache_state(cache_state) == KEEP)
+    made = _build_machinery(binding, tables, Faults(values=query.show_values), read_index(index), (seed, cell), caches)
     setting = _setting(binding, thinking or clock, cells, [o.name for o in made.operators if o.rule.optional])
     return Engine(
         binding,
@@ -123,6 +126,18 @@ def check_memory(memory: int | None) -> int:
     eddy.errors.QueryError: cache_memory: expected a whole number of 0 or more, got -1
     """
     return DEFAULT_MEMORY if memory is None else check_whole(memory, "cache_memory", 0)
+
+
+def check_cache_state(state: str | None) -> str:
+    """Check what becomes of caches in a restart; None stands for what does if nobody says anything.
+
+    >>> check_cache_state("kept")
+    Traceback (most recent call last):
+    eddy.errors.QueryError: caches: unknown cache_state "kept"
+    """
+    if state is not None:
+        check_choice(state, CACHE_STATES, "cache_state", where="caches")
+    return state or FORGET
 
 
 def describe_idle_index(query: Query) -> str:
@@ -221,6 +236,7 @@ def _build_machinery(
         OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
     ]
     caches.left = room.left_by_all
+    caches.streams = frozenset(s.name for s in query.streams)
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)

@@ -80,10 +80,12 @@ class Proposed(NamedTuple):
 class Cached:
     """Looks combinations of several inputs up."""
 
+    naming = staticmethod(cached_name)
+
     def __init__(
         self, inputs: frozenset[str], stems: Mapping[str, Stem], conditions: Conditions, rule: Rule, caches: Caches
     ) -> None:
-        self.name = cached_name(inputs)
+        self.name = self.naming(inputs)
         self.rule = rule
         self._scope = Scope(inputs, conditions)
         self._stems = stems
@@ -92,6 +94,7 @@ class Cached:
         self._caches = caches
         self._by_key: dict[CacheKey, Cache] = {}
         self._views: dict[frozenset[str], View] = {}
+        caches.finders[self.name] = self.find_cache
 
     def pattern(self, lineage: Lineage) -> str:
         """Write by which key tuples of a lineage look combinations up."""
@@ -133,7 +136,7 @@ class Cached:
             key, sides = self._scope.find_key(spans)
             left = self._scope.find_left(spans)
             found = self._views[spans] = View(
-                self._find_cache(key),
+                self._find_cache(key, spans),
                 sides,
                 {n: Matching(n, self._stems, left) for n in self._scope.inputs if self._is_unsettled(n, left)},
                 self._scope.list_residuals(spans),
@@ -146,10 +149,17 @@ class Cached:
         has_more = any(name in pair.sides for pair in (*left.equalities, *left.orders))
         return has_more or stem.has_ranks or (stem.timed and not self._deadlines.are_exact)
 
-    def _find_cache(self, key: CacheKey) -> Cache:
+    def find_cache(self, spans: frozenset[str]) -> Cache | None:
+        """Find the cache for tuples that span some inputs; none where they come with no key."""
+        if not spans <= self._stems.keys() - self.rule.gives or not self._scope.find_key(spans)[0].sides:
+            return None
+        return self._find_view(spans).cache
+
+    def _find_cache(self, key: CacheKey, spans: frozenset[str]) -> Cache:
         """Find the cache for a key: one for all tuples that come with it, whatever they span."""
         if key not in self._by_key:
             self._by_key[key] = self._make_cache(key)
+            self._by_key[key].spans = spans
             self._caches.all.append(self._by_key[key])
         return self._by_key[key]
 

@@ -6,27 +6,17 @@ kept: every key, so that there are no misses, and no less than all of it, so tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from eddy.operators.cache.cache import Cache
-from eddy.operators.cache.room import Caches
 from eddy.operators.cache.scope import CacheKey
 from eddy.operators.cache.whole import WholeCache
 from eddy.operators.cached import Cached
-from eddy.operators.conditions import Conditions
-from eddy.operators.stem import Stem
 from eddy.query.join_graph import whole_name
-from eddy.tuples.lineage import Rule
 
 
 class Whole(Cached):
     """Looks combinations of several inputs up among all that there are."""
 
-    def __init__(
-        self, inputs: frozenset[str], stems: Mapping[str, Stem], conditions: Conditions, rule: Rule, caches: Caches
-    ) -> None:
-        super().__init__(inputs, stems, conditions, rule, caches)
-        self.name = whole_name(inputs)
+    naming = staticmethod(whole_name)
 
     def _make_cache(self, key: CacheKey) -> Cache:
         caches = self._caches

@@ -51,8 +51,14 @@ INDEX = {"kind": "bits", "period": 50, "trigger": 50, "theta": 0.1}
 """Indexes that are chosen by the third micro-batch, so that a state has what was learned of searches."""
 
 
+KEPT = "a_caching with caches that are kept"
+"""Stands for a policy whose caches are in the state."""
+
+
 def engine(policy: str, index: Any = None) -> Engine:
     """An engine whose state has everything: rows, verdicts, ranks, and what a policy and its indexes have learned."""
+    if policy == KEPT:
+        return keeping()
     filters = [
         eddy.Filter("small", on="a", where="f < 0.5e0"),
         eddy.Filter("long", on="b", where="length(s) > 1"),
@@ -72,10 +78,27 @@ def engine(policy: str, index: Any = None) -> Engine:
     return wiring.engine(asked, schemas, how, tables={}, clock=steady_clock(), seed=0, index=index or INDEX)
 
 
+def keeping() -> Engine:
+    """An engine whose state has a cache, by two keys, of a query that has only as much else as it needs."""
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(30), delay=5) for name in "abc"]
+    joins = ["a.k = b.k", "b.k = c.k", "b.s = c.s", "a.f < b.f + 0.9e0"]
+    asked = eddy.Query(streams=streams, joins=joins)
+    how = {"name": "a_caching", "order": "fixed", "force": ["cached_a_b"]}
+    schemas = dict.fromkeys("abc", SCHEMA)
+    return wiring.engine(asked, schemas, how, tables={}, clock=steady_clock(), seed=0, cache_state="keep")
+
+
 @cache
 def saved(policy: str) -> Snapshot:
     """The state after some micro-batches."""
     running = engine(policy)
+    if policy == KEPT:
+        for number in range(4):
+            for _ in running.run({"a": batch(number), "b": batch(number), "c": batch(number)}):
+                pass
+        kept = running.snapshot()
+        assert "cache 0" in unpack(kept)[1]
+        return kept
     for number in range(5):
         for _ in running.run({"a": batch(number), "b": batch(100 + number).set_column(0, "ts", batch(number)["ts"])}):
             pass
@@ -222,6 +245,7 @@ def replaced(draw: st.DrawFn, tree: Any, depth: int = 0) -> Any:
 DAMAGE = ("blob", "meta", "forged blob", "forged meta", "stream", "foreign", "format")
 
 FORGED_TREES = {"forged tree": None, "forged tuning": "tuning", "forged counts": "indexed"}
+FORGED_CACHES = {"forged tree": None, "forged caches": "caches"}
 """States with another part in them, and in which part of them."""
 
 
@@ -239,13 +263,19 @@ def repacked(draw: st.DrawFn, whole: Snapshot) -> Snapshot:
     return sealed(json.dumps(tree), b"".join(part.data for parts in tables.values() for part in parts))
 
 
+def list_forms(policy: str) -> list[Snapshot]:
+    """A state in all formats; the first ones had no caches."""
+    newest = saved(policy)
+    return [newest] if policy == KEPT else [newest, first_format(newest), second_format(newest)]
+
+
 @st.composite
 def states(draw: st.DrawFn) -> Damaged:
     """States with damage of any kind, in any format."""
-    policy = draw(st.sampled_from(sorted(POLICIES)))
-    newest = saved(policy)
-    whole = draw(st.sampled_from([newest, first_format(newest), second_format(newest)]))
-    kind = draw(st.sampled_from([*DAMAGE, *FORGED_TREES]))
+    policy = draw(st.sampled_from([*sorted(POLICIES), *[KEPT] * 5]))
+    whole = draw(st.sampled_from(list_forms(policy)))
+    trees = FORGED_CACHES if policy == KEPT else FORGED_TREES
+    kind = draw(st.sampled_from([*DAMAGE, *trees]))
     if kind == "stream":
         return Damaged(policy=policy, snapshot=draw(repacked(saved(policy))), sealed=True)
     if kind == "foreign":
@@ -264,9 +294,9 @@ def states(draw: st.DrawFn) -> Damaged:
     if kind == "meta":
         meta = draw(edited(whole.meta.encode())).decode("utf-8", "replace")
         return Damaged(policy=policy, snapshot=replace(whole, meta=meta), sealed=False)
-    if kind in FORGED_TREES:
+    if kind in trees:
         tree = json.loads(written_in(whole))
-        part = FORGED_TREES[kind]
+        part = trees[kind]
         other = draw(replaced(tree)) if part is None else {**tree, part: draw(replaced(tree[part]))}
         return Damaged(policy=policy, snapshot=sealed(json.dumps(other), whole.blob, whole.format), sealed=True)
     text = draw(edited(written_in(whole).encode())).decode("utf-8", "replace")
@@ -303,8 +333,7 @@ def read_state(damaged: Damaged, number: int = 0) -> str:
         return "refused"
     if damaged.sealed:
         return "forged well enough to be read"
-    whole = saved(damaged.policy)
-    assert damaged.snapshot in (whole, first_format(whole), second_format(whole)), "damage that nobody noticed"
+    assert damaged.snapshot in list_forms(damaged.policy), "damage that nobody noticed"
     return "unharmed"
 
 

@@ -252,6 +252,9 @@ class Engine:
         }
         if tuning := self._indexes.snapshot():
             meta["tuning"] = tuning
+        caches, saved = self._caches.snapshot()
+        if caches:
+            meta["caches"], tables = caches, {**tables, **saved}
         return pack(meta, tables)
 
     def check(self, snapshot: Snapshot) -> None:
@@ -277,6 +280,9 @@ class Engine:
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
+        # Rows that other filters have let go of, or keep, have no combinations that are saved.
+        if not change:
+            self._caches.restore(meta.get("caches", {}), tables)
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
         is_same = not change and meta["policy"] == self._policy_name

@@ -11,6 +11,7 @@ from eddy.observe.indexing import Indexed
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
 from eddy.taps import NO_TAPS, Taps
+from eddy.tuples import Packed
 
 
 class Indexes(Protocol):
@@ -48,12 +49,24 @@ class Caches(Protocol):
     def settle(self) -> Sequence[CacheCount]:
         """End the micro-batch, once the rows that are past have gone; says what was done in it."""
 
+    def snapshot(self) -> tuple[Mapping[str, Any], Mapping[str, Sequence[Packed]]]:
+        """What of them is to be saved, as JSON can hold it and as tables; empty if nothing is."""
+
+    def restore(self, state: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> None:
+        """Go on from a snapshot, over the rows of it; what cannot be read begins anew."""
+
 
 class _NoCaches:
     """Those of a query that joins nothing."""
 
     def settle(self) -> Sequence[CacheCount]:
         return ()
+
+    def snapshot(self) -> tuple[Mapping[str, Any], Mapping[str, Sequence[Packed]]]:
+        return {}, {}
+
+    def restore(self, state: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> None:
+        pass
 
 
 NO_CACHES: Caches = _NoCaches()

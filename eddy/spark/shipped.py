@@ -52,6 +52,7 @@ class Shipped:
     screens: Sequence[Screen] = ()
     index: IndexChoice = None
     cache_memory: int | None = None
+    cache_state: str | None = None
 
     def engine(self, cell: int) -> Engine:
         """Make a new engine for a cell, with clocks of this thread."""
@@ -69,6 +70,7 @@ class Shipped:
             screens=self.screens,
             index=self.index,
             cache_memory=self.cache_memory,
+            cache_state=self.cache_state,
             thinking=time.thread_time,
             working=make_work_clock(),
         )

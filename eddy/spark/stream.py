@@ -41,7 +41,14 @@ from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.versions import HAS_ARROW_UDF, check_quotes
 from eddy.spark.worker_cache import freeze_loaded
-from eddy.wiring import IndexChoice, PolicyChoice, check_index, check_memory, list_read_columns
+from eddy.wiring import (
+    IndexChoice,
+    PolicyChoice,
+    check_cache_state,
+    check_index,
+    check_memory,
+    list_read_columns,
+)
 
 MICROSECONDS = 1_000
 """Microseconds in a millisecond, in which Spark's watermark counts."""
@@ -59,6 +66,7 @@ class Options:
     sizes: Mapping[str, float] | None
     heavy: Mapping[str, Sequence[Any]] | None = None
     cache_memory: int | None = None
+    cache_state: str | None = None
     state: str | None = None
     remember: object = None
 
@@ -197,6 +205,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
     check_whole(options.seed, "seed", 0, where="attach")
     check_index(options.index, query)
     check_memory(options.cache_memory)
+    check_cache_state(options.cache_state)
 
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
@@ -248,6 +257,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         screens=make_screens(plan.pushed, plan.frames.schemas),
         index=options.index,
         cache_memory=options.cache_memory,
+        cache_state=options.cache_state,
     )
 
 

@@ -42,7 +42,7 @@ from eddy.jobs.config.schema import (
 )
 from eddy.predicates.faults import ON_ERROR
 from eddy.query.state_need import STATES
-from eddy.wiring import INDEX_NAMES, list_index_defaults
+from eddy.wiring import CACHE_STATES, INDEX_NAMES, list_index_defaults
 
 QUERY = Section(
     text="The joins, the columns of the answer, and limits.",
@@ -223,6 +223,13 @@ ENGINE = Section(
             "without room for it rows of one step share what they find, and no more",
             kind=INDEX,
             default=64 << 20,
+        ),
+        "cache_state": ConfigKey(
+            text="what becomes of caches in a restart: `forget` fills them anew as keys come; `keep` saves those with "
+            "the checkpoint that take more to be filled anew than to be saved",
+            kind=TEXT,
+            default=CACHE_STATES[0],
+            choices=CACHE_STATES,
         ),
     },
     parts={

@@ -213,6 +213,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             policy=job.policy,
             index=job.index,
             cache_memory=job.engine["cache_memory"],
+            cache_state=job.engine["cache_state"],
             cells=job.engine["cells"],
             pushdown=job.engine["pushdown"],
             seed=job.engine["seed"],

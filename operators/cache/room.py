@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-from eddy.contracts import Clock, QueryError
+from eddy.contracts import Clock, QueryError, check_whole
 from eddy.observe.caching import CacheCount
 from eddy.operators.cache.cache import Cache
+from eddy.operators.cache.saved import VERSION
+from eddy.query.join_graph import cached_name
 from eddy.taps import Taps
+from eddy.tuples.packed import Packed
 
 DEFAULT_MEMORY = 64 << 20
 """Bytes for all caches of a cell."""
@@ -17,16 +22,27 @@ SPARE = 8
 """Once caches outgrow their memory an eighth of it is cleared, so that it is not full again with the next key."""
 
 
+SECTION = "cache "
+"""The tables of a state that are caches begin with it."""
+
+LARGEST_NUMBER = 1 << 60
+"""Micro-batches that are believed to have been: their numbers stand in eight bytes."""
+
+
 class Caches:
     """All caches of a cell, and their memory.
 
     `clock` is that of steps, as what it takes to keep a cache up is a part of one. `left` says how many bytes the
     stored rows and their indexes leave. `now` numbers the micro-batches, so that a cache knows which keys were not used
-    for longest.
+    for longest. With `keep` caches are a part of the state; `finders` give that of an operator for what tuples span.
     """
 
-    def __init__(self, memory: int, clock: Clock = float) -> None:
+    def __init__(self, memory: int, clock: Clock = float, *, keep: bool = False) -> None:
         self.clock = clock
+        # The inputs whose rows are in a state: not those that are tables.
+        self.streams = frozenset[str]()
+        self.finders: dict[str, Callable[[frozenset[str]], Cache | None]] = {}
+        self._keep = keep
         self.left: Callable[[], int] = lambda: sys.maxsize
         self.now = 0
         self.taps = Taps()
@@ -76,3 +92,40 @@ class Caches:
         self.fit()
         self.now += 1
         return [cache.settle() for cache in self.all]
+
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Sequence[Packed]]]:
+        """Give those that are worth what it takes to save them: what is told of them, and their pages."""
+        # One that holds every key is made of all rows, wherever it begins. Rows of tables are in no state.
+        saved = [one for one in self.all if one.is_worth_saving and not one.is_whole]
+        saved = [one for one in saved if self.streams.issuperset(one.scope.inputs)]
+        if not self._keep or not saved:
+            return {}, {}
+        written = [one.snapshot() for one in saved]
+        about = (
+            {"operator": cached_name(one.scope.inputs), "inputs": list(one.scope.inputs), "key": one.key.text}
+            for one in saved
+        )
+        told = [
+            {**names, "spans": sorted(one.spans), **own}
+            for names, one, (own, _) in zip(about, saved, written, strict=True)
+        ]
+        tables: dict[str, Sequence[Packed]] = {f"{SECTION}{place}": own for place, (_, own) in enumerate(written)}
+        return {"version": VERSION, "now": self.now, "all": told}, tables
+
+    def restore(self, state: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> None:
+        """Go on with those that are saved, as far as they can be read: others begin anew."""
+        if not self._keep or not isinstance(state, Mapping) or state.get("version") != VERSION:
+            return
+        # Whatever is wrong with it, nothing but time is lost.
+        with suppress(Exception):
+            self.now = min(check_whole(state["now"], "now", 0), LARGEST_NUMBER)
+            for place, told in enumerate(state["all"]):
+                self._restore(told, tables[f"{SECTION}{place}"])
+        self.fit()
+
+    def _restore(self, told: Mapping[str, Any], pages: Sequence[Packed]) -> None:
+        find = self.finders.get(told["operator"])
+        cache = None if find is None else find(frozenset(told["spans"]))
+        # Names of inputs may make two parts be called the same.
+        if cache and [list(cache.scope.inputs), cache.key.text] == [told["inputs"], told["key"]]:
+            cache.restore(told, pages)

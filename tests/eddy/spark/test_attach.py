@@ -136,7 +136,8 @@ def test_caches_keep_to_their_memory_and_are_told(spark: SparkSession, tmp_path:
     frames = feeds.streams(spark, tmp_path / "in", data)
     policy = {"name": "a_caching", "order": "fixed", "force": ["cached_b_c"]}
     found = feeds.answer(
-        eddy.attach(query("abc"), frames, policy=policy, cells=2, cache_memory=5_000), tmp_path / "checkpoint"
+        eddy.attach(query("abc"), frames, policy=policy, cells=2, cache_memory=5_000, cache_state="keep"),
+        tmp_path / "checkpoint",
     )
     assert found.rows == local(query("abc"), data)
     told = found.report.caches()
