@@ -12,6 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 import eddy
+from eddy import live_line
 from eddy.errors import QueryError
 from tests.eddy.test_live_line import Shown
 
@@ -25,7 +26,9 @@ def started(spark: SparkSession, place: Path, where: str) -> Any:
     return answer.writeStream.format("noop").queryName("followed").trigger(availableNow=True).start()
 
 
-def test_a_query_is_followed_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_is_followed_to_its_end(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A query that is over before anybody has become impatient is told of by no line.
+    monkeypatch.setattr(live_line, "PATIENCE_SECONDS", 0)
     shown = Shown()
     eddy.follow(started(spark, tmp_path, "v > 1"), display=shown)
     assert shown.texts[-1].startswith('query "followed", micro-batch 0: 10 rows, 8 results, ')
