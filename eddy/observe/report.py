@@ -64,7 +64,8 @@ class Report:
 
     def __repr__(self) -> str:
         calls = sum(total(c.operators).rows_in for c in self.counters)
-        return f"Report({len(self.counters):,} micro-batches, {calls:,} routing calls)"
+        batches = plural(len(self.counters), "micro-batch", "micro-batches")
+        return f"Report({batches}, {plural(int(calls), 'routing call')})"
 
     def _repr_html_(self) -> str:
         shown = self.operators()[["operator", "pattern", "rows_in", "rows_out", "rate", "microseconds"]]

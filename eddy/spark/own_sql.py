@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from eddy.errors import QueryError, shorten
 from eddy.query import Filter
@@ -34,7 +35,9 @@ def add_columns(frame: DataFrame, name: str, columns: Mapping[str, Filter]) -> D
 
 def add_to_table(spark: SparkSession, name: str, table: pa.RecordBatch, columns: Mapping[str, Filter]) -> pa.Table:
     """Add the columns that Spark computes to a lookup table."""
-    return add_columns(spark.createDataFrame(pa.Table.from_batches([table])), name, columns).toArrow()
+    # Left to itself, Spark takes a time without a zone for one of the session's zone.
+    spelled = from_arrow_schema(table.schema, True)
+    return add_columns(spark.createDataFrame(pa.Table.from_batches([table]), spelled), name, columns).toArrow()
 
 
 def ask_spark(make: Callable[[], DataFrame], where: str) -> DataFrame:

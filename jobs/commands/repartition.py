@@ -22,7 +22,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="FOLDER",
-        help="the folder that the job writes, if its sink is files: nobody could read it else",
+        help="the folder that the job writes, if its sink is files: without it they could not be read afterwards",
     )
 
 

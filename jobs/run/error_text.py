@@ -24,6 +24,7 @@ MOST_ERROR_LINES = 12
 _OURS = re.compile(r"eddy\.errors\.\w+: (.*?)(?=\n\s*\n|\nSQLSTATE|\n\s+at |\n+JVM stacktrace|\Z)", re.DOTALL)
 _LAST_LINE = re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 _PLAN = re.compile(r"(?:\s*SQLSTATE: \w+)*\s*=== Streaming Query ===.*", re.DOTALL)
+_JAVA = re.compile(r"^An error occurred while calling .*\n: (?:[a-z_]\w*\.)+(?=[A-Z])")
 _NOISE = re.compile(r"^\s+at |^JVM stacktrace|^== |^Traceback|^  File |^    ")
 
 HINTS = {
@@ -49,7 +50,7 @@ def explain_error(error: BaseException, hide: Callable[[str], str] = str) -> str
     knows to be secret.
     """
     # Before anything is cut: of half a secret nobody knows that it is one.
-    text = hide(_PLAN.sub("", str(error)))
+    text = hide(_PLAN.sub("", _JAVA.sub("", str(error))))
     if (missing := describe_missing(text)) is not None:
         return f"error: {missing}"
     if isinstance(error, EddyError):

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -29,6 +30,7 @@ from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
+from eddy.jobs.run.packages import describe_missing
 from eddy.jobs.run.progress_line import InCheckpoint, Teller, Total
 from eddy.jobs.run.sinks import Startable, write_answer
 from eddy.jobs.run.skew import tell_skew
@@ -94,7 +96,7 @@ def make_teller(job: Job, *, quiet: bool, live: bool, log: str) -> Teller:
 def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> None:
     """Write the answer micro-batch by micro-batch, and what is put aside beside it."""
     writer, *aside = prepare(job, spark, stop)
-    queries = [writer.start(), *(one.start() for one in aside)]
+    queries = [start(one, job) for one in (writer, *aside)]
     if job.checkpoint:
         teller.go_on(Total(InCheckpoint(spark, job.checkpoint)))
     try:
@@ -107,6 +109,20 @@ def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> Non
     for line in (*tell_savings(job.query, told), *tell_skew(told)):
         teller.say(line)
     teller.end(tell_end(job, queries[0], stopped=stop.asked))
+
+
+def start(writer: Startable, job: Job) -> StreamingQuery:
+    """Start a query; what Java alone says does not name the folder that it was about."""
+    try:
+        return writer.start()
+    except Py4JJavaError as error:
+        if not job.checkpoint or describe_missing(str(error)) is not None:
+            raise
+        told = explain_error(error, job.hide).removeprefix("error: ")
+        raise QueryError(
+            f'the checkpoint "{display_path(job.checkpoint)}" or the folder of the sink cannot be used by Spark: '
+            f"{told}\n  restore what Spark has written there, or name another folder"
+        ) from error
 
 
 def submitted_settings() -> dict[str, str]:

@@ -18,6 +18,9 @@ UNEVEN = 2.0
 FEWEST_ROWS = 1_000
 """Rows below which nothing is told: of few, some cell always has twice the mean."""
 
+FEWEST_SECONDS = 1.0
+"""Seconds of all cells below which their work is not compared: a worker's first call alone would make it uneven."""
+
 MOST_VALUES = 5
 """Values of a column that are proposed: more of them are hardly heavy."""
 
@@ -28,12 +31,16 @@ def tell_skew(report: eddy.Report) -> Iterator[str]:
     if len(cells) < 2 or cells["rows"].sum() < FEWEST_ROWS:
         return
     worst = cells.iloc[0]
-    if max(worst["seconds_over_mean"], worst["rows_over_mean"]) < UNEVEN:
+    worked = worst["seconds_over_mean"] if cells["seconds"].sum() >= FEWEST_SECONDS else 0
+    if max(worked, worst["rows_over_mean"]) < UNEVEN:
         return
+    stored, more = "", ""
+    if cells["stored"].sum() > 0:
+        stored = f"{worst['stored_over_mean']:.1f} of stored rows, "
+        more = "; eddy explain JOB --checkpoint proposes sizes and heavy values for a new checkpoint"
     yield (
         f"cells are uneven: of {len(cells)} cell {worst['cell']:.0f} had {worst['rows_over_mean']:.1f} times the "
-        f"mean of rows, {worst['stored_over_mean']:.1f} of stored rows, {worst['seconds_over_mean']:.1f} of seconds; "
-        "eddy explain JOB --checkpoint proposes sizes and heavy values for a new checkpoint"
+        f"mean of rows, {stored}{worst['seconds_over_mean']:.1f} of seconds{more}"
     )
 
 

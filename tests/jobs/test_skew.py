@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -59,6 +60,23 @@ def test_a_job_tells_of_uneven_cells_when_it_ends() -> None:
     assert not list(tell_skew(report(1_000, 1_000)))
     assert not list(tell_skew(report(FEWEST_ROWS // 2, 1)))
     assert not list(tell_skew(report(4_000)))
+
+
+def work(*seconds: float) -> eddy.Report:
+    """Cells with as many rows each, of which none is stored."""
+    (counters,) = report(*([FEWEST_ROWS] * len(seconds))).counters
+    cells = [replace(cell, stored=0, seconds=one) for cell, one in zip(counters.cells, seconds, strict=True)]
+    return eddy.Report([replace(counters, cells=cells)])
+
+
+def test_cells_that_store_nothing_are_told_without_what_they_store() -> None:
+    (line,) = tell_skew(work(30, 1, 1))
+    assert line == "cells are uneven: of 3 cell 0 had 1.0 times the mean of rows, 2.8 of seconds"
+
+
+def test_a_moment_of_work_is_not_uneven() -> None:
+    """The first call of a worker takes longer than all that follows."""
+    assert not list(tell_skew(work(0.3, 0.01, 0.01)))
 
 
 def checkpoint(dimensions: list[dict[str, Any]], *cells: Engine) -> Checkpoint:

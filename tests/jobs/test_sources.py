@@ -200,6 +200,22 @@ def test_a_setup_runs_once_in_every_worker(spark: SparkSession, tmp_path: Path) 
         assert spark.table(f"small{number}").count() == expected
 
 
+def test_a_damaged_checkpoint_is_told_with_its_place(spark: SparkSession, tmp_path: Path) -> None:
+    place = tmp_path / "checkpoint"
+    place.mkdir()
+    (place / "metadata").write_text("no JSON")
+    rest = f'{NOW}[sink]\nformat = "parquet"\npath = "out"\n[checkpoint]\nlocation = "checkpoint"'
+    asked = job(tmp_path, WEB, rest)
+    with pytest.raises(eddy.QueryError) as caught:
+        run_job.start(sinks.write_answer(run_job.answer(asked, spark), asked), asked)
+    told = error_text.explain_error(caught.value)
+    assert told.startswith(
+        f'error: the checkpoint "{place}" or the folder of the sink cannot be used by Spark: JsonParse'
+    )
+    assert told.endswith("\n  restore what Spark has written there, or name another folder")
+    assert "calling" not in told
+
+
 def test_a_setup_that_fails_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
     names = 'function = "tests.jobs.models:small"\nsetup = "tests.jobs.models:missing"\ncolumns = ["size"]'
     asked = job(tmp_path, WEB, f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "noop"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,6 +172,20 @@ def test_the_name_of_a_setting_is_what_spark_puts_there(spark: SparkSession, pus
     asked += [Filter("two", on="s", where="v rlike r'${spark.sql.session.timeZone}'")]
     found = eddy.attach(Query(streams=[Stream("s")], filters=asked), {"s": texts}, pushdown=pushdown)
     assert [row.s_v for row in found.collect()] == ["UTC"]
+
+
+def test_times_of_a_table_that_spark_computes_a_column_of_stay_as_they_are(spark: SparkSession) -> None:
+    """One without a zone does not become one of the session's."""
+    noon = datetime(2024, 7, 1, 12)
+    table = pa.table({"k": [1], "word": ["a-b"], "at": pa.array([noon], pa.timestamp("us"))})
+    asked = [Filter("two", on="u", where="size(split(word, '-')) = 2")]
+    query = Query(streams=[Stream("s")], tables=[Table("u")], joins=["s.k = u.k"], filters=asked, select=["u.at"])
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        assert eddy.attach(query, {"s": frame(spark), "u": table}).toArrow()["at"].to_pylist() == [noon]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(zone))
 
 
 def test_without_spark_it_is_refused_with_a_hint() -> None:
