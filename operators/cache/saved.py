@@ -59,8 +59,9 @@ def write_part(part: Part, gone: Mapping[str, int], numbers: Mapping[str, Intege
 class PartReader:
     """Reads the parts of a cache, over the rows that are stored."""
 
-    def __init__(self, key: CacheKey, stems: Mapping[str, Stem], conditions: int) -> None:
-        self._key, self._stems, self._deadlines = key, stems, Deadlines(stems)
+    def __init__(self, key: CacheKey, stems: Mapping[str, Stem], conditions: int, deadlines: Deadlines) -> None:
+        # Deadlines are asked by the windows of all inputs, those of the tuples included.
+        self._key, self._stems, self._deadlines = key, stems, deadlines
         numbers = [f"{CODE}{side}" for side in range(len(key.sides))]
         self._codes, self._conditions = numbers, [f"{VERDICT}{number}" for number in range(conditions)]
         fields = [*((name, pa.int64()) for name in numbers), (HELD, pa.bool_()), (USED, pa.int64())]

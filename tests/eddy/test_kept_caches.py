@@ -120,8 +120,9 @@ def count(running: Engine, case: Case) -> list[tuple[Any, ...]]:
 NAMES = ("r", "s", "t")
 
 
-def pairs(state: str = "keep", policy: Any = None, filters: Sequence[eddy.Filter] = ()) -> Engine:
-    streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in NAMES]
+def pairs(state: str = "keep", policy: Any = None, filters: Sequence[eddy.Filter] = (), windows: Any = None) -> Engine:
+    spans = windows or dict.fromkeys(NAMES, eddy.Range(100))
+    streams = [eddy.Stream(name, time="ts", window=spans[name], delay=None if windows else 0) for name in NAMES]
     query = eddy.Query(
         streams=streams,
         joins=["r.x = s.x", "s.k = t.k"],
@@ -194,6 +195,16 @@ class Late(Policy):
                 min([*cached, *hops], key=lambda hop: (hop not in cached, hop.operator not in task.prices.probes))
             )
         return [Leg(route=tuple(steps))]
+
+
+def test_windows_of_others_than_the_caches_inputs_count() -> None:
+    """A window of `t` alone says when a combination of rows of `r` and `s` is past."""
+    windows = {"r": eddy.Unbounded(), "s": eddy.Unbounded(), "t": eddy.Range(3)}
+    steady, stopped = (pairs(windows=windows) for _ in range(2))
+    for number in (1, 2):
+        run(steady, number)
+        run(stopped, number)
+    assert found_in(run(restart(stopped, pairs(windows=windows)), 0)) == found_in(run(steady, 0))
 
 
 def test_rows_that_filters_have_failed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
