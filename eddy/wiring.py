@@ -133,7 +133,7 @@ def check_cache_state(state: str | None) -> str:
 
     >>> check_cache_state("kept")
     Traceback (most recent call last):
-    eddy.errors.QueryError: caches: unknown cache_state "kept"
+    eddy.errors.QueryError: caches: unknown cache_state "kept"; did you mean "keep"? known: "forget", "keep"
     """
     if state is not None:
         check_choice(state, CACHE_STATES, "cache_state", where="caches")
