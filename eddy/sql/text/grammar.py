@@ -2,7 +2,8 @@
 
 Loosest first: OR, AND, NOT; then one predicate at most (IN, BETWEEN, LIKE, IS); then comparisons, which all bind alike
 and from the left; then sums with `||`, products, signs. The grammar is written out here because the order is Spark's
-own: in `a = b IS NULL` the comparison binds first, which ready-made SQL parsers read the other way round.
+own, and errors point at their place. sqlglot 30, asked for Spark's dialect, reads `a < b IN (1, 2)` as `a < (b IN ..)`
+and `a = b LIKE c` as `a = (b LIKE c)`, where Spark compares first; `'it''s'` as "its"; and does not know `!<`.
 
 A value at the end of it is a literal, a name, a call, a CASE, or an expression in brackets.
 """
