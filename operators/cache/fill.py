@@ -51,13 +51,16 @@ class Finder:
 
     def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem]) -> None:
         self._scope, self._key, self._stems = scope, key, stems
+        # What agrees in all combinations that are ever asked for: without it inputs that only others connect would be
+        # gone through whole.
+        self._equalities = [*scope.equalities, *key.list_alike()]
 
     def order(self, start: Collection[str], *, keyed: bool) -> list[str]:
         """Put the other inputs in order: those first that an index finds by what is known by then."""
         known, order = set(start), list[str]()
         own = {side.input for side in self._key.sides} if keyed else set[str]()
         while left := [name for name in self._scope.inputs if name not in known]:
-            reached = {name for e in self._scope.equalities if known & e.sides.keys() for name in e.sides}
+            reached = {name for e in self._equalities if known & e.sides.keys() for name in e.sides}
             ordered = {name for o in self._scope.orders if known & o.sides.keys() for name in o.sides}
             order.append(min(left, key=lambda name: (name not in reached, name not in own, name not in ordered)))
             known.add(order[-1])
@@ -89,7 +92,7 @@ class Finder:
 
     def _mask_valid(self, target: str, frontier: Frontier) -> Mask | None:
         """Mask the combinations that have all keys by which the input is searched: null equals nothing."""
-        links = self._list_linked(self._scope.equalities, target, frontier)
+        links = self._list_linked(self._equalities, target, frontier)
         links = links or self._list_linked(self._scope.orders, target, frontier)
         others = [one.other(target) for one in links]
         valid = [v for side in others if (v := side.key.valid(frontier.ids[side.input])) is not None]
@@ -149,7 +152,7 @@ class Finder:
     def _list_agreements(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> list[Agreement]:
         """List what rows of an input must agree in with the key, and with the rows that are there."""
         found = [Agreement(own, codes[place].take(frontier.at)) for place, own in self._key.list_own(target) if codes]
-        for one in self._list_linked(self._scope.equalities, target, frontier):
+        for one in self._list_linked(self._scope.equalities if codes else self._equalities, target, frontier):
             other = one.other(target)
             found.append(Agreement(one.sides[target].key, other.key.codes(frontier.ids[other.input])))
         return found
