@@ -31,7 +31,9 @@ class CacheKey:
     @property
     def text(self) -> str:
         """Write it for people, and as the access pattern of hops."""
-        same = [[s.text for s, at in zip(self.sides, self.brought, strict=True) if at == n] for n in range(len(self.sides))]
+        same = [
+            [s.text for s, at in zip(self.sides, self.brought, strict=True) if at == n] for n in range(len(self.sides))
+        ]
         return ", ".join(" = ".join(texts) for texts in same if texts)
 
     def list_alike(self) -> list[JoinPair]:
@@ -83,9 +85,9 @@ class Scope:
             own, other = _sort_sides(one, spans)
             found.setdefault(own.key, (own, other))
         pairs = sorted(found.values(), key=lambda pair: (pair[0].input, pair[0].text))
-        own, others = tuple(own for own, _ in pairs), tuple(other for _, other in pairs)
+        others = tuple(other for _, other in pairs)
         codes = [other.key for other in others]
-        return CacheKey(own, tuple(map(codes.index, codes))), others
+        return CacheKey(tuple(own for own, _ in pairs), tuple(map(codes.index, codes))), others
 
     def find_left(self, spans: frozenset[str]) -> Conditions:
         """Find the conditions that say more about a tuple and a combination than that their key is the same.

@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eddy.contracts import CacheNote, Hop, Prices, Statistics
+from eddy.contracts import CacheNote, Hop, Prices, Statistic, Statistics
 from eddy.policies.caching.candidates import Candidate
 from eddy.policies.caching.rest import LONGEST, LONGEST_IN_USE
 from eddy.policies.caching.select import select
 from eddy.policies.caching.states import PROFILED, TRIED, UNUSED, USED, Standing, StreamCaches
-from eddy.policies.caching.worth import LATEST, ROUNDS
+from eddy.policies.caching.worth import LATEST, ROUNDS, LookUps
 from eddy.policies.shared.merit import Costs
 
 HOPELESS = 1.5
@@ -106,6 +106,7 @@ class SharedCaches:
         self._probes = probes
         self.streams: dict[str, StreamCaches] = {}
         self._upkeep: dict[Hop, Upkeep] = {}
+        self._look_ups = LookUps()
 
     def find(self, origin: str) -> StreamCaches:
         """Find the caches of a stream."""
@@ -119,11 +120,15 @@ class SharedCaches:
         """Find what it takes to keep a cache up; one and the same key makes it one cache, whoever comes with it."""
         return self._upkeep.setdefault(hop, Upkeep())
 
-    def observe(self, origin: str, hop: Hop, rows: float, seconds: float, upkeep: float) -> None:
+    def observe(self, origin: str, hop: Hop, step: Statistic, upkeep: float) -> None:
         """Count a step of a cache, and which of its seconds were upkeep."""
-        self.find(origin).observe(hop, rows, seconds - upkeep)
+        stream, seconds = self.find(origin), step.seconds - upkeep
+        stream.observe(hop, step.rows_in, seconds)
         if self._costs == "time":
             self.find_upkeep(hop).add(upkeep)
+            # In its first round nearly all keys are missing.
+            if stream.has_begun(hop):
+                self._look_ups.add(step.rows_in, step.evaluated, seconds)
 
     @property
     def is_idle(self) -> bool:
@@ -162,6 +167,7 @@ class SharedCaches:
             stream.end_round(rows.get(origin, 0.0))
         for upkeep in self._upkeep.values():
             upkeep.end_round()
+        self._look_ups.end_round()
         if self._force:
             return
         for hop in list(dict.fromkeys(one.hop for stream in self.streams.values() for one in stream.candidates)):
@@ -284,7 +290,7 @@ class SharedCaches:
             if stream.is_trying or not stream.rows:
                 continue
             for one, standing in stream.list_standing(PROFILED, UNUSED):
-                promise = stream.promise(one, *known) - self._find_saved(stream, one, known)
+                promise = stream.promise(one, *known, self._look_ups) - self._find_saved(stream, one, known)
                 if promise > 0 and stream.is_due(one, *known):
                     yield User(stream, one, standing), promise
 
@@ -325,6 +331,7 @@ class SharedCaches:
         return {
             "streams": {origin: stream.snapshot() for origin, stream in self.streams.items()},
             "upkeep": [[*hop, upkeep.snapshot()] for hop, upkeep in self._upkeep.items()],
+            "look_ups": self._look_ups.snapshot(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -333,6 +340,9 @@ class SharedCaches:
             self.find(origin).restore(told)
         for operator, pattern, told in state["upkeep"]:
             self.find_upkeep(Hop(operator, pattern)).restore(told)
+        # An older version did not know what look-ups take.
+        if "look_ups" in state:
+            self._look_ups.restore(state["look_ups"])
 
 
 def _find_limit(seen: int) -> float:
