@@ -31,6 +31,10 @@ HOPELESS_AT_ONCE = 10.0
 """The same for the first rounds of all: to find what comes with a key takes a few times what its probes take, unless
 most rows are dropped by the first probe, and the cache finds what would never have been looked for."""
 
+ROUNDS_LOST = 8
+"""Rounds of what a cache promised to save that its trial may cost in any case: to find what a scan finds takes several
+times what the probes take for the same rows, once, and saves nearly all of it ever after."""
+
 TRIALS_SHARE = 0.01
 """The share of what probes take that trials in vain may cost: the dearer one was, the later is the next."""
 
@@ -107,6 +111,8 @@ class SharedCaches:
         self.streams: dict[str, StreamCaches] = {}
         self._upkeep: dict[Hop, Upkeep] = {}
         self._look_ups = LookUps()
+        # What the caches that are tried would save in a round.
+        self._promised: dict[Hop, float] = {}
 
     def find(self, origin: str) -> StreamCaches:
         """Find the caches of a stream."""
@@ -214,9 +220,19 @@ class SharedCaches:
         is_falling = any(user.standing.takings.is_falling for user in users)
         if share <= 1 - self._change and seen >= LATEST:
             self._adopt(users, share, known)
-        elif seen >= LATEST + ROUNDS or (share > _find_limit(seen) and (seen < LATEST or not is_falling)):
+        elif seen >= LATEST + ROUNDS or (
+            share > _find_limit(seen) and (seen < LATEST or not is_falling) and self._has_lost_much(hop, users, known)
+        ):
             for user in self._list_users(hop, TRIED):
                 self._give_up(user, f"tried, and took {share:.2f} of what the probes take", known)
+
+    def _has_lost_much(self, hop: Hop, users: Sequence[User], known: Known) -> bool:
+        """Whether a trial has cost more than what the cache promised to save in some rounds."""
+        lost = self.find_upkeep(hop).all
+        for user in users:
+            taken = user.standing.takings
+            lost += (taken.price_of_all - self._price_without(user, known)) * taken.all_rows
+        return lost > ROUNDS_LOST * self._promised.get(hop, 0.0)
 
     def _adopt(self, users: Sequence[User], share: float, known: Known) -> None:
         """Use a cache wherever it saves, and keep those that save most together."""
@@ -272,6 +288,7 @@ class SharedCaches:
         if promises[best] > LEAST_PROMISE * whole:
             if not self._list_users(best, USED):
                 self.find_upkeep(best).begin()
+            self._promised[best] = promises[best]
             for user in users[best]:
                 user.stream.begin_trial(user.candidate)
 
@@ -332,6 +349,7 @@ class SharedCaches:
             "streams": {origin: stream.snapshot() for origin, stream in self.streams.items()},
             "upkeep": [[*hop, upkeep.snapshot()] for hop, upkeep in self._upkeep.items()],
             "look_ups": self._look_ups.snapshot(),
+            "promised": [[*hop, promise] for hop, promise in self._promised.items()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -340,9 +358,10 @@ class SharedCaches:
             self.find(origin).restore(told)
         for operator, pattern, told in state["upkeep"]:
             self.find_upkeep(Hop(operator, pattern)).restore(told)
-        # An older version did not know what look-ups take.
+        # An older version did not know what look-ups take, nor what was promised.
         if "look_ups" in state:
             self._look_ups.restore(state["look_ups"])
+        self._promised = {Hop(*hop): promise for *hop, promise in state.get("promised", ())}
 
 
 def _find_limit(seen: int) -> float:

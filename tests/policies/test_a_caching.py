@@ -89,10 +89,29 @@ def test_a_cache_that_takes_more_is_given_up_and_tried_again_later() -> None:
     for _ in range(1_000):
         world.rounds(1)
         trying.append(world.caches.is_trying)
-    # A trial takes six rounds, and probes have to take a hundred times what it lost before the next.
+    # A trial takes six rounds, and probes have to take a hundred times what it lost before the next. Those of the
+    # others end with the third, since they are far dearer than they promised.
     assert not any(trying[:200])
-    assert sum(trying) == 6 + len(CANDIDATES) - 1
+    assert sum(trying) == 6 + 3 * (len(CANDIDATES) - 1)
     assert set(world.states().values()) == {"unused"}
+
+
+def test_what_takes_long_to_find_once_is_not_given_up_for_it() -> None:
+    """A cache of a scan takes several times what its probes do in its first rounds, and hardly anything then."""
+    world = World(fan=20.0)
+    world.rounds(1)
+    (tried,) = (name for name, state in world.states().items() if state == "tried")
+    hop = next(hop for hop in world.takes if hop.operator == tried)
+    probes = world.caches.price_probes(
+        next(one for one in CANDIDATES if one.hop == hop), 1_000, world.prices, world.statistics
+    )
+    # Together less than eight times what it promised to save in a round.
+    for times in (1.5, 4.0, 4.0):
+        world.takes = dict.fromkeys(world.takes, times * probes)
+        world.rounds(1)
+    world.takes = dict.fromkeys(world.takes, 0.01 * probes)
+    world.rounds(3)
+    assert world.states()[tried] == "used"
 
 
 def test_what_look_ups_take_is_forgotten_after_a_while() -> None:
