@@ -7,6 +7,7 @@ calendar's cycle of 400 years.
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +26,8 @@ _SECOND = 1_000_000
 _MINUTE = 60 * _SECOND
 # 1970 began on a Thursday, which Spark counts as day 5 of a week.
 _THURSDAY = 4
-SECONDS = pa.decimal128(8, 6)
+SECONDS, _MICROS = pa.decimal128(8, 6), pa.decimal128(8, 0)
+_MICROSECOND = pa.scalar(Decimal("0.000001"))
 _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
     "hour": lambda micros: micros // (60 * _MINUTE) % 24,
     "minute": lambda micros: micros // _MINUTE % 60,
@@ -134,4 +136,6 @@ def _count_part(name: str, array: pa.Array) -> Numbers:
 @on_arrays
 def seconds(local: pa.Array) -> pa.Array:
     """Give the seconds of local times, with their fraction."""
-    return decimals.to_decimals(physical(local) % _MINUTE, nulls(local), SECONDS)
+    micros = build(physical(local) % _MINUTE, nulls(local), types.BIGINT)
+    made: pa.Array = pc.multiply(decimals.from_integers(_MICROS)(micros), _MICROSECOND).cast(SECONDS)
+    return made
