@@ -88,7 +88,7 @@ def to_floats(type: pa.DataType) -> Kernel:
     one_by_one = map_values(lambda number: None if number is None else float(number), types.DOUBLE)
 
     def by_quotients(array: pa.Array) -> pa.Array:
-        made = buffer(array, _PAIR)["low"] / 10.0 ** types.decimal(array.type).scale
+        made = np.ascontiguousarray(buffer(array, _PAIR)["low"]) / 10.0 ** types.decimal(array.type).scale
         return build(made.astype(type.to_pandas_dtype()), nulls(array), type)
 
     def kernel(array: pa.Array) -> pa.Array:
@@ -100,7 +100,15 @@ def to_floats(type: pa.DataType) -> Kernel:
 
 def to_integers(type: pa.DataType) -> Kernel:
     """Convert decimals to whole numbers, cutting off the rest."""
-    return lambda value: fit(pc.trunc(value), type)
+    options = pc.CastOptions(target_type=type, allow_decimal_truncate=True)
+
+    def kernel(value: Value) -> Value:
+        try:
+            return pc.cast(value, options=options)
+        except pa.ArrowInvalid:
+            raise unfit("a number", types.name(type)) from None
+
+    return kernel
 
 
 def bind_operation(name: str, left: pa.Decimal128Type, right: pa.Decimal128Type) -> tuple[Kernel, pa.DataType]:

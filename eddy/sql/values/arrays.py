@@ -54,7 +54,7 @@ def physical(array: pa.Array) -> np.ndarray[Any, Any]:
 
 
 def buffer(array: pa.Array, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """View the buffer of an array's values, as far as its rows go."""
+    """View what an array has behind the mask of its nulls, as far as its rows go."""
     found = array.buffers()[1]
     if found is None:
         return np.empty(0, dtype)
