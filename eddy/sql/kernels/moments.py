@@ -56,7 +56,7 @@ def _is_far(array: pa.Array) -> bool:
     return bool((far if mask is None else far & ~mask).any())
 
 
-def _write_far(array: pa.Array, unit: str) -> pa.Array:
+def _write_far(array: pa.Array, unit: str) -> Value:
     """Write dates and times of any year."""
     # numpy writes the years 12024 and -44 as 12024 and -044, where Spark has +12024 and -0044.
     texts = np.datetime_as_string(physical(array).astype(np.int64).astype(f"M8[{unit}]"))
@@ -109,7 +109,7 @@ def _count_part(name: str, array: pa.Array) -> Numbers:
 
 
 @on_arrays
-def seconds(local: pa.Array) -> pa.Array:
+def seconds(local: pa.Array) -> Value:
     """Give the seconds of local times, with their fraction."""
     micros = build(physical(local) % _MINUTE, nulls(local), types.BIGINT)
     return decimals.fit(pc.multiply(decimals.from_integers(_MICROS)(micros), _MICROSECOND), SECONDS)
