@@ -14,7 +14,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen
 from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
-from eddy.spark.pushdown import push
+from eddy.spark.pushdown import leave_to_spark, push
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
 from eddy.spark.stateless.arguments import add_arguments
@@ -151,10 +151,13 @@ def _plan(
     # Where nothing is read of the frame, one column has to say how many rows there are: one that Python can have.
     query = make_query(asked, schema.names or own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
     schemas = {asked.stream: schema, **{name: t.schema for name, t in tables.items()}}
+    query = leave_to_spark(bind(query, schemas).query, schemas)
+    late = [f for f in query.filters if _is_for_spark(f, lookups)]
+    query = replace(query, filters=[f for f in query.filters if f not in late]) if late else query
     read = list_read_columns(query, schemas, options.policy, time.thread_time)
     return WherePlan(
-        frame=frame,
-        before=before,
+        frame=push(frame, asked.stream, late),
+        before=[*before, *(str(f.where) for f in late)],
         query=query,
         schema=read[asked.stream],
         policy=options.policy,
