@@ -7,7 +7,7 @@ join along its path, which drops a tuple of which nothing is left (section 5.2.3
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from eddy.tuples import Hop
 from eddy.tuples.lineage import After, find_path
@@ -37,8 +37,3 @@ def find_paths(after: After, probes: Collection[str]) -> Mapping[str, tuple[Hop,
             # The pattern of a probe may be another one behind the others of its turn.
             route += [now for now in after(route) if now.operator == hop.operator]
     return paths
-
-
-def order_operators(paths: Mapping[str, Sequence[Hop]], order: Sequence[str]) -> tuple[str, ...]:
-    """Give the order of operators for an order of logical filters: each comes once its path has come."""
-    return tuple(dict.fromkeys(hop.operator for name in order for hop in paths[name]))
