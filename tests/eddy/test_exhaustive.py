@@ -15,7 +15,7 @@ import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
 from eddy.errors import EngineError
 from eddy.operators import matching
-from eddy.policies.shared.paths import find_paths
+from eddy.policies.matrix.path_order import find_paths
 from eddy.routing import exhaustive
 from eddy.tuples import Hop, Lineage
 from eddy.tuples.lineage import Machine, Rule
