@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class WaysOn:
                 self._hops[self._places[mask], number] = numbers.setdefault(hop, len(numbers))
                 routes.setdefault(mask | 1 << number, (*routes[mask], number))
         sizes = np.cumsum([0, *(len(layer) for layer, _ in layers)]).tolist()
-        self._layers = [slice(*ends) for ends in zip(sizes, sizes[1:], strict=False)]
+        self._layers = [slice(*ends) for ends in pairwise(sizes)]
         self.hops: tuple[Hop, ...] = tuple(numbers)
 
     def price(self, rates: Sequence[float], prices: Sequence[float]) -> Onward:
