@@ -63,7 +63,7 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 # The oldest Spark that joins run on, the oldest on which everything does, and what lies between that and ours.
 SPARKS  := 4.0 4.1 4.2
 # The oldest versions of everything at once, as setup.cfg has them: `==2` is 2.0.0.
-LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/ { split($$2, low, /[=,]/); print $$1 "==" low[2] }' setup.cfg)
+LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/ { split($$2, low, /[=,]/); sub(/pyspark/, "&[connect]"); print $$1 "==" low[2] }' setup.cfg)
 PLAIN   := tests -m 'not spark and not process and not apart and not long' --ignore=tests/test_house.py --ignore=tests/benchmarks
 # How columns arrive, rows go, and states are kept: what a version of Spark may change.
 OLDEST  := tests/eddy/spark/test_versions.py tests/eddy/spark/test_parcels.py tests/eddy/spark/test_types.py \
@@ -83,7 +83,7 @@ versions: java $(SPARKS:%=$(VENV)/spark/%/.done) ## Run the tests of Spark on th
 	@$(foreach spark,$(SPARKS),$(call step,tests on Spark $(spark),$(call on,$(spark),$(OF_SPARK))) &&) true
 
 $(VENV)/spark/lowest/.done: WHAT = $(LOWEST)
-$(VENV)/spark/%/.done: WHAT = pyspark==$*.*
+$(VENV)/spark/%/.done: WHAT = pyspark[connect]==$*.*
 $(VENV)/spark/%/.done: setup.cfg pyproject.toml | $(VENV)/.made
 	@echo "installing $(WHAT) into $(@D) (once; a minute or two)"
 	@rm -rf $(@D) && $(PY) -m venv $(@D)

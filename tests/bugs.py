@@ -782,8 +782,8 @@ BUGS = (
     Bug(
         name="the whole quotient of two decimals is the next smaller one",
         file="eddy/sql/kernels/decimals.py",
-        old="np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), 0",
-        new="a // b, 0",
+        old="pc.trunc(pc.divide(left, right))",
+        new="pc.floor(pc.divide(left, right))",
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(

@@ -32,7 +32,7 @@ ROOMS = (
     *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
     *("policies.query_mesh.learn", "policies.query_mesh.search", "policies.query_mesh", "policies.auto", "policies"),
     *("routing", "engine", "wiring", "clocks", "live_line", "local"),
-    *("spark.layout", "spark", "where", "accessor", "comparison", "eddy"),
+    *("spark.layout", "spark", "frame_columns", "where", "accessor", "comparison", "eddy"),
     *(
         "jobs.dist",
         "jobs.workloads",

@@ -203,6 +203,37 @@ def test_names_with_backticks(name: str) -> None:
     assert eddy.where(frame, by_text)["i"].tolist() == [4]
 
 
+def test_fields_of_structs_are_handed_to_functions() -> None:
+    inner = pa.struct({"n": pa.int64()})
+    users = pa.array(
+        [{"Name": "a", "in": {"n": 1}}, None, {"Name": "b", "in": {"n": 2}}, {"Name": "b", "in": None}],
+        pa.struct([("Name", pa.string()), ("in", inner)]),
+    )
+    table = pa.table({"user": users, "k": [1, 2, 3, 4], "k.m": [0, 0, 0, 1]})
+    marked = eddy.predicate(columns=["USER.name", "k"])(lambda name, k: (name == "b") & (k > 1))
+    same = (lambda name: name != "x", "user.NAME")
+    both = (lambda n: n > 1, "user.`in`.n")
+    for frame in (table, table.to_batches()[0], table.to_pandas()):
+        for asked, expected in [((marked, same), [3, 4]), ((both,), [3]), ((both, marked, "k < 9"), [3])]:
+            found = eddy.where(frame, *asked, policy="random")
+            assert [*map(int, np.asarray(found["k"]))] == expected
+    assert eddy.where(table, (lambda x: x > 0, "k.m"))["k"].to_pylist() == [4]
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("user.nme", 'where: column "user.nme": unknown field "nme"; did you mean "name"'),
+        ("user.name.first", 'where: column "user.name.first": expected a struct to find "first" in, got string'),
+        ("i.first", 'where: column "i.first": expected a struct to find "first" in, got int64'),
+        ("usr.name", 'column "usr.name": unknown stream "usr"'),
+    ],
+)
+def test_fields_that_there_are_not(way: str, said: str) -> None:
+    with pytest.raises(eddy.QueryError, match=said):
+        eddy.where(pa.table({"user": [{"name": "a"}], "i": [1]}), (lambda x: x == "a", way))
+
+
 def test_a_pandas_udf_and_a_partial_keep_their_names() -> None:
     def above(i: pd.Series) -> pd.Series:
         return i > 0

@@ -13,6 +13,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
+from eddy.sql.bind.spelled import backtick
 from eddy.sql.kernels import moments
 from eddy.sql.kernels.intervals import UNITS
 from eddy.sql.values import types
@@ -70,7 +71,7 @@ def write_name(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
-    return "`" + name.replace("`", "``") + "`"
+    return backtick(name)
 
 
 def write_column(column: Column) -> str:
