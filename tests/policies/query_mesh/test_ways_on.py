@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from eddy.tuples import Hop
 NAMES = tuple("abcdef")
 
 
-def after(route: tuple[Hop, ...]) -> tuple[Hop, ...]:
+def after(route: Sequence[Hop]) -> tuple[Hop, ...]:
     """Let `c` wait for `a`, and `e` for `b` and `c`; `d` searches by other keys once `b` is done."""
     done = {hop.operator for hop in route}
     needs = {"c": {"a"}, "e": {"b", "c"}}
