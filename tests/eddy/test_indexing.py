@@ -213,6 +213,18 @@ def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(mon
         pairs(running, a=[(7, k) for k in range(50)], b=[])
 
 
+def test_indexes_give_up_their_room_as_rows_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    most = 52_000
+    running, free = engine(query(max_state=most)), engine(query())
+    for n in range(6):
+        rows = {name: [(n, k) for k in range(200)] for name in "ab"}
+        assert pairs(running, **rows) == pairs(free, **rows)
+        assert sum(count.nbytes for count in running.read_counters().streams.values()) <= most
+    # Rows alone do not fill it: without a limit there would be more.
+    assert sum(count.nbytes for count in free.read_counters().streams.values()) > most
+
+
 OFTEN = {"period": 200, "trigger": 200, "theta": 0.1}
 """So that indexes are chosen after a few micro-batches."""
 
