@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission, price
+from eddy.operators.index import admission, price, serving
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -214,7 +214,8 @@ def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(mon
 
 
 def test_indexes_give_up_their_room_as_rows_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "LEAST_ROOM", 0)
+    for module in (admission, serving):
+        monkeypatch.setattr(module, "LEAST_ROOM", 0)
     most = 52_000
     running, free = engine(query(max_state=most)), engine(query())
     for n in range(6):
