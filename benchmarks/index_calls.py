@@ -18,7 +18,7 @@ from benchmarks.measure import SEED, Line
 from benchmarks.workloads import COMPLETE, Workload, batches
 from eddy.kernels.arguments import Chain, Kernels, Screen, Term, Walk
 from eddy.kernels.choice import make_choice
-from eddy.operators.index.structures.chained import find_head_bits, make_tags
+from eddy.tuples.arrays import Integers, Tags
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.splitmix import mix
 from eddy.wiring import IndexChoice
@@ -91,7 +91,7 @@ def _time_chains(kernels: Kernels, rows: int, turns: int) -> dict[str, float]:
     def walk(values: int, bits: int) -> Callable[[], object]:
         """Follow chains of a key of so many values, whose rows lack the other key of the search."""
         keys, wanted = (rng.integers(0, values, size) for size in (rows, probes))
-        tags = make_tags(mix([keys]), None)
+        tags = _make_tags(keys)
         chain = Chain(np.zeros(1 << bits, np.uint32), np.zeros(rows, np.uint32), 1, rows.bit_length() + 1)
         kernels.link(chain, tags, 0)
         lacks = Term("=", np.zeros(rows, np.int64), None, np.ones(probes, np.int64), None)
@@ -100,8 +100,8 @@ def _time_chains(kernels: Kernels, rows: int, turns: int) -> dict[str, float]:
         along = Walk(chain, mix([wanted]), True)
         return lambda: kernels.walk(along, asked, 0, 1 << 18, False)
 
-    tags = make_tags(mix([rng.integers(0, rows, rows)]), None)
-    bits = find_head_bits(rows, 0)
+    tags = _make_tags(rng.integers(0, rows, rows))
+    bits = (rows - 1).bit_length()
     chain = Chain(np.zeros(1 << bits, np.uint32), np.zeros(rows, np.uint32), 1, rows.bit_length() + 1)
     kernels.link(chain, tags, 0)
 
@@ -122,6 +122,11 @@ def _time_chains(kernels: Kernels, rows: int, turns: int) -> dict[str, float]:
         "a row that shares the head": (shared - few) / heads,
         "a row that is linked": median(link, turns) / come,
     }
+
+
+def _make_tags(keys: Integers) -> Tags:
+    """Make the tags of rows, all of which have a key: the rest of a hash, and a bit that is set."""
+    return (mix([keys]) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
 
 
 def decisions(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]:
