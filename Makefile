@@ -19,12 +19,12 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
 
 .DEFAULT_GOAL := help
-.PHONY: help check test versions oldest lowest demo dist kafka bench notebooks peers soak lint format cover venv java clean
+.PHONY: help check test versions oldest lowest demo dist kafka bench notebooks peers soak soak-long lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: $(VENV)/.dev ## Check style and types, and run every test that starts neither Spark nor a process
 	@$(call step,check,$(PY) -m tests.tiers check --timeout=300 $(ARGS))
@@ -63,7 +63,7 @@ $(VENV)/peers/%/.done: | $(VENV)/.made
 # The oldest Spark that joins run on, the oldest on which everything does, and what lies between that and ours.
 SPARKS  := 4.0 4.1 4.2
 # The oldest versions of everything at once, as setup.cfg has them: `==2` is 2.0.0.
-LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/ { split($$2, low, /[=,]/); print $$1 "==" low[2] }' setup.cfg)
+LOWEST  := $(shell awk '/^ +(pyarrow|numpy|pandas|cloudpickle|numba|pyspark) >=/ { split($$2, low, /[=,]/); sub(/pyspark/, "&[connect]"); print $$1 "==" low[2] }' setup.cfg)
 PLAIN   := tests -m 'not spark and not process and not apart and not long' --ignore=tests/test_house.py --ignore=tests/benchmarks
 # How columns arrive, rows go, and states are kept: what a version of Spark may change.
 OLDEST  := tests/eddy/spark/test_versions.py tests/eddy/spark/test_parcels.py tests/eddy/spark/test_types.py \
@@ -83,7 +83,7 @@ versions: java $(SPARKS:%=$(VENV)/spark/%/.done) ## Run the tests of Spark on th
 	@$(foreach spark,$(SPARKS),$(call step,tests on Spark $(spark),$(call on,$(spark),$(OF_SPARK))) &&) true
 
 $(VENV)/spark/lowest/.done: WHAT = $(LOWEST)
-$(VENV)/spark/%/.done: WHAT = pyspark==$*.*
+$(VENV)/spark/%/.done: WHAT = pyspark[connect]==$*.*
 $(VENV)/spark/%/.done: setup.cfg pyproject.toml | $(VENV)/.made
 	@echo "installing $(WHAT) into $(@D) (once; a minute or two)"
 	@rm -rf $(@D) && $(PY) -m venv $(@D)
@@ -100,10 +100,12 @@ notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them 
 	@$(PY) -m nbconvert --execute $(PAGES) --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 	@echo "build/notebooks has them as pages"
 
-soak: java $(VENV)/.dev ## Run what takes long: random queries, bad inputs, bugs put in, killed tasks and drivers, 500 micro-batches
-	@$(PYTEST) --timeout=1200 -m long $(ARGS)
-	@$(PY) -m tests.eddy.spark.soak
-	@$(PY) -m tests.soak
+soak: java $(VENV)/.dev ## Run what takes long: bugs put in, killed tasks and drivers, random queries, bad inputs, 500 micro-batches
+	@$(call step,long tests,$(PY) -m tests.tiers soak --timeout=1200 $(ARGS))
+	@$(call step,soak,$(PY) -m tests.soak)
+
+soak-long: java $(VENV)/.dev ## Try ten times as many random queries, bad inputs and micro-batches: hours
+	@$(PY) -m tests.soak --times 10
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
 	@$(call step,style (ruff),$(PY) -m ruff check --quiet .)

@@ -11,9 +11,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -23,17 +22,18 @@ from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.engine.emission import Rejected, name_reasons
 from eddy.engine.remembered import Remembered, check_folder
-from eddy.errors import QueryError, read_message
+from eddy.errors import QueryError
+from eddy.frame_columns import ArrowColumns, Columns, FieldColumns, PandasColumns, PlacedColumns
 from eddy.local import BATCH_ROWS, make_table
 from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query
-from eddy.query.binding import can_pick
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
-from eddy.query.shorthand import check_distinct, find_free, has_rejects, make_query, read_predicates
+from eddy.query.shorthand import check_distinct, find_free, has_rejects, list_ways, make_query, read_predicates
 from eddy.spark.stateless.options import WhereOptions
+from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import one_batch
 from eddy.tuples.pandas_frames import is_frame, put_beside
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
 SPARK = "pyspark.sql"
 """Where the classes of Spark's frames come from, with Spark Connect and without it: known by name, so that who has
 pandas alone imports no Spark."""
-
-SAMPLE_ROWS = 1_000
-"""Rows of a pandas frame by which the types of columns are known that nothing has asked for yet: enough to see what an
-object column holds, and nothing beside the work."""
 
 LOCAL = "local"
 """Who leaves what it has learned, where there is one engine alone."""
@@ -74,9 +70,10 @@ def where(  # noqa: PLR0913  what a user may say
 
     `frame` is a DataFrame of pandas or of Spark, batch or streaming, or an Arrow table, and so is what comes back: the
     same columns, in the same order. A predicate is SQL text; a function whose parameters are called like columns, or
-    one with its columns, (function, "column"); a udf or a pandas_udf; a `Filter`; with Spark also a Column. A function
-    is handed whole columns as pd.Series, or as its annotations say, and gives a boolean for each row; it must judge
-    each row by itself, since it sees only rows that may still pass, in no promised order.
+    one with its columns, (function, "column"), which may be fields of structs, "user.agent"; a udf or a pandas_udf; a
+    `Filter`. With Spark a Column is one too, and may stand beside a function. A function is handed whole columns as
+    pd.Series, or as its annotations say, and gives a boolean for each row; it must judge each row by itself, since it
+    sees only rows that may still pass, in no promised order.
 
     With Spark this is one step without a shuffle and without state; it evaluates texts and Columns before all
     functions. `tables` are lookup tables by name, `joins="user = users.id"` joins their rows, which adds columns such
@@ -143,73 +140,6 @@ def rejected(frame: Frame) -> Frame:
     return found
 
 
-class Columns(Protocol):
-    """The columns of a frame: their types, and those of them that are needed."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns that the engine could read."""
-
-    def read(self, names: Sequence[str]) -> pa.Table:
-        """Some of them."""
-
-
-@dataclass(frozen=True)
-class ArrowColumns:
-    """Those of a table."""
-
-    table: pa.Table
-    needed: frozenset[str]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """All but those of a type that cannot be picked out by position, unless a filter reads them."""
-        return pa.schema([f for f in self.table.schema if f.name in self.needed or can_pick(f.type)])
-
-    def read(self, names: Sequence[str]) -> pa.Table:
-        """They are there already."""
-        return self.table.select(list(names))
-
-
-@dataclass(frozen=True)
-class PandasColumns:
-    """Those of a DataFrame: what nobody reads is never made an Arrow array."""
-
-    frame: pd.DataFrame
-    names: Sequence[str]
-    needed: frozenset[str]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns that fit into Arrow, by their first rows; those that a filter reads must."""
-        first = self.frame.head(SAMPLE_ROWS)
-        found = ((name, _to_arrow(first, name, must=name in self.needed)) for name in self.names)
-        return pa.schema([(name, array.type) for name, array in found if array is not None])
-
-    def read(self, names: Sequence[str]) -> pa.Table:
-        """Some columns as Arrow has them."""
-        return pa.table({name: _to_arrow(self.frame, name, must=True) for name in names})
-
-
-@dataclass(frozen=True)
-class PlacedColumns:
-    """Those of a joined table, and the place of each row under a name that no column has."""
-
-    columns: Columns
-    rows: int
-    place: str
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns that the engine could read, and the places."""
-        return self.columns.schema.append(pa.field(self.place, pa.int64()))
-
-    def read(self, names: Sequence[str]) -> pa.Table:
-        """Some columns, and the places."""
-        own = self.columns.read([name for name in names if name != self.place])
-        return pa.table({**dict(zip(own.column_names, own.columns, strict=True)), self.place: np.arange(self.rows)})
-
-
 class Judged(NamedTuple):
     """Where the rows stand that passed, in their order, and those that were put aside; what there is to tell of it.
 
@@ -267,9 +197,11 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
     check_apart(options.given.tables, names)
     known = {name: _check_table(name, table) for name, table in options.given.tables.items()}
     lookups = Lookups(tables=known, conditions=options.given.conditions)
-    asked = read_predicates(predicates, names, case_sensitive=False, lookups=lookups)
+    ways = _find_ways(predicates, names, lookups)
+    asked = read_predicates(predicates, [*names, *ways], case_sensitive=False, lookups=lookups)
     own = check_distinct(asked, names)
-    views = {asked.stream: _view(frame, own, asked.find_needed(own))}
+    roots = {way[0] for way in ways.values()}
+    views: dict[str, Columns] = {asked.stream: FieldColumns(_view(frame, own, asked.find_needed(own) | roots), ways)}
     views |= {name: _view(options.given.tables[name], own, asked.find_needed(own, name)) for name, own in known.items()}
     # Of joined tables the engine gives the places of the rows: who holds them needs no copies.
     places = {name: find_free("place", known[name]) for name in asked.joined}
@@ -296,6 +228,14 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
         )
 
     return _ask_engine(make, rows, query, options)
+
+
+def _find_ways(predicates: Sequence[Any], names: Sequence[str], lookups: Lookups) -> dict[str, Sequence[str]]:
+    """Find the fields of structs that functions are to be handed, with the columns that they are in."""
+    spelled = {fold_case(name): name for name in names}
+    found = list_ways(predicates, names, [*lookups.tables])
+    ways = {text: [spelled.get(fold_case(way[0]), ""), *way[1:]] for text, way in found.items()}
+    return {text: way for text, way in ways.items() if way[0]}
 
 
 def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, options: WhereOptions) -> Judged:
@@ -359,18 +299,3 @@ def _take_rows(frame: Any, places: RowIds) -> Any:
         runs = [frame.slice(places[a], b - a) for a, b in zip(begun.tolist(), ends[: len(begun)].tolist(), strict=True)]
         join: Callable[[list[Any]], Any] = pa.concat_tables if isinstance(frame, pa.Table) else pa.concat_batches
         return join(runs or [frame.slice(0, 0)])
-
-
-def _to_arrow(frame: pd.DataFrame, name: str, *, must: bool) -> pa.Array | None:
-    column = frame[name]
-    try:
-        # Arrow knows no sparse columns.
-        values: Any = np.asarray(column) if str(column.dtype).startswith("Sparse") else column
-        return pa.Array.from_pandas(values)
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        if not must:
-            return None
-        raise QueryError(
-            f'where: column "{name}" does not fit into an Arrow array: {read_message(error)}; make its values of one '
-            "type"
-        ) from error

@@ -797,8 +797,8 @@ BUGS = (
     Bug(
         name="the whole quotient of two decimals is the next smaller one",
         file="eddy/sql/kernels/decimals.py",
-        old="np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), 0",
-        new="a // b, 0",
+        old="pc.trunc(pc.divide(left, right))",
+        new="pc.floor(pc.divide(left, right))",
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(
@@ -1846,6 +1846,41 @@ BUGS = (
         old="        if key not in self._by_key:\n",
         new="        key = next(iter(self._by_key), key)\n        if key not in self._by_key:\n",
         tests=(CACHES,),
+    ),
+    Bug(
+        name="to take note of new rows a cache goes through all rows of inputs that only another one connects",
+        file="operators/cache/fill.py",
+        old="[*scope.equalities, *key.list_alike()]",
+        new="[*scope.equalities]",
+        tests=(CACHES, "-k", "gone_through"),
+    ),
+    Bug(
+        name="two sides of a cache's key are taken for one, whoever brings them",
+        file="operators/cache/scope.py",
+        old="tuple(map(codes.index, codes))",
+        new="(0,) * len(codes)",
+        tests=(CACHES,),
+    ),
+    Bug(
+        name="a key of which not all has been looked at is held",
+        file="operators/cache/cache.py",
+        old="                keys = max(int(frontier.at[stop]), 1)\n",
+        new="                keys = max(int(frontier.at[stop]) + 1, 1)\n",
+        tests=(CACHES,),
+    ),
+    Bug(
+        name="a trial ends with its first rounds, whatever it promised",
+        file="policies/caching/sharing.py",
+        old="        return lost > ROUNDS_LOST * self._promised.get(hop, 0.0)\n",
+        new="        return True\n",
+        tests=("tests/policies/test_a_caching.py", "-k", "find_once"),
+    ),
+    Bug(
+        name="all caches are tried, though look-ups of the first have shown to be dear",
+        file="policies/caching/states.py",
+        old="max(least * (1 + SHARE_OF_PROBES) * tuples, known)",
+        new="max(least * (1 + SHARE_OF_PROBES) * tuples, 0.0)",
+        tests=("tests/policies/test_a_caching.py", "-k", "tried_again_later"),
     ),
     Bug(
         name="a cache is asked for rows whose keys cannot be computed",

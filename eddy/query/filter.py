@@ -128,6 +128,19 @@ class Filter:
         fill(pinned, "after", None if after is None else texts(after, f'filter "{self.name}": after'))
         return pinned
 
+    def leave_to_spark(self, types: Mapping[sql.Column, pa.DataType]) -> Filter:
+        """Give the same filter, left to Spark if our SQL has none of it for such types of columns."""
+        if not isinstance(self.predicate, sql.Expression):
+            return self
+        try:
+            self.bind(types)
+        except SparkOnlyError as error:
+            left = copy(self)
+            fill(left, "predicate", self._take_text(error, f'filter "{self.name}"'))
+            fill(left, "_says", left.predicate)
+            return left
+        return self
+
     def bind(self, types: Mapping[sql.Column, pa.DataType]) -> Predicate:
         """Give the filter as a function from columns to a mask."""
         if isinstance(self.predicate, Function):
@@ -169,9 +182,9 @@ class Filter:
         try:
             return sql.parse(self.where, where=where).qualify(self._resolve)
         except SparkOnlyError as error:
-            return self._leave_to_spark(error, where)
+            return self._take_text(error, where)
 
-    def _leave_to_spark(self, error: SparkOnlyError, where: str) -> SparkText:
+    def _take_text(self, error: SparkOnlyError, where: str) -> SparkText:
         """Take a text that Spark alone evaluates."""
         if len(self.on) > 1:
             raise error

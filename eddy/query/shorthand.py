@@ -10,7 +10,7 @@ import inspect
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import count
@@ -42,6 +42,9 @@ FORMS_OF_CODE = (
     ("is an asynchronous generator", inspect.isasyncgenfunction),
 )
 """Functions that give something else than an answer when they are called."""
+
+PARTS = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+"""The parts of a way such as user.`last seen`."""
 
 UserFunction = TypeVar("UserFunction", bound=Callable[..., Any])
 
@@ -137,12 +140,48 @@ def read_predicates(
     if len(streams) > 1:
         raise QueryError(f"where: expected filters on one stream, since there is one frame, got {quote(streams)}")
     stream = next(iter(streams), find_free(ROWS, [*lookups.tables]))
-    reader = _Reader(stream, columns, lookups, {"sql": count(1), "function": count(1)})
+    fold = find_fold(case_sensitive=case_sensitive)
+    spelled = {fold(name): name for name in columns}
+    reader = _Reader(stream, columns, spelled, fold, lookups, {"sql": count(1), "function": count(1)})
     filters = [reader.read(one) for one in given]
     _check_names(filters)
     for f in filters:
         _check_columns(f, lookups.tables.get(f.on[0], columns), case_sensitive=case_sensitive)
     return Asked(stream=stream, filters=filters, lookups=lookups)
+
+
+def find_fold(*, case_sensitive: bool) -> Callable[[str], Hashable]:
+    """Find what makes names alike that stand for the same column."""
+    return str if case_sensitive else fold_case
+
+
+def list_ways(
+    given: Sequence[Any], columns: Sequence[str], tables: Sequence[str] = (), *, case_sensitive: bool = False
+) -> dict[str, list[str]]:
+    """List what functions are to be handed that may be a field of a column, with the parts of the way to it.
+
+    >>> list_ways([(len, "user.agent"), (len, "user"), (len, "`a.b`")], ["user"])
+    {'user.agent': ['user', 'agent']}
+    """
+    fold = find_fold(case_sensitive=case_sensitive)
+    named = {fold(text): text for one in given for text in _list_named(one)}
+    own = {fold(column) for column in columns}
+    ways = {
+        text: [part.strip("`").replace("``", "`") for part in PARTS.findall(text)]
+        for same, text in named.items()
+        if same not in own
+    }
+    others = {fold_case(table) for table in tables}
+    return {text: way for text, way in ways.items() if len(way) > 1 and fold_case(way[0]) not in others}
+
+
+def _list_named(given: Any) -> list[str]:
+    """List the columns that stand beside a function, or in its decorator."""
+    if isinstance(given, Filter):
+        return []
+    function, columns = _split(given) if isinstance(given, tuple) else (given, None)
+    named = read_marked(function).options.get("columns") if columns is None else columns
+    return [one for one in ([named] if isinstance(named, str) else named or ()) if isinstance(one, str)]
 
 
 def make_query(asked: Asked, columns: Sequence[str], name: str, select: Sequence[str] = (), **more: Any) -> Query:
@@ -231,6 +270,8 @@ class _Reader(NamedTuple):
 
     stream: str
     columns: Sequence[str]
+    spelled: Mapping[Hashable, str]
+    fold: Callable[[str], Hashable]
     lookups: Lookups
     numbers: Mapping[str, Iterator[int]]
 
@@ -266,14 +307,18 @@ class _Reader(NamedTuple):
     def _find_columns(self, named: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
         """Find the inputs of columns, and spell these: a column of the frame may have a dot in its name."""
         tables = [self._find_table(one) for one in named]
-        spelled = [sql.backtick(one) if one in self.columns else one for one in named]
+        spelled = [one if (found := self._find_column(one)) is None else sql.backtick(found) for one in named]
         if any(tables):
             spelled = [one if table else f"{self.stream}.{one}" for one, table in zip(spelled, tables, strict=True)]
         return [*dict.fromkeys(table or self.stream for table in tables)], spelled
 
+    def _find_column(self, named: Any) -> str | None:
+        """Find the column of the frame that a text is the name of, or else one whose name differs in case."""
+        return named if named in self.columns or not isinstance(named, str) else self.spelled.get(self.fold(named))
+
     def _find_table(self, column: object) -> str:
         """Find the table that a column is named with; "" for a column of the frame."""
-        if not isinstance(column, str) or column in self.columns:
+        if not isinstance(column, str) or self._find_column(column) is not None:
             return ""
         return next(iter(self.lookups.find_tables([sql.Column(column.partition(".")[0].strip("`"), "")])), "")
 

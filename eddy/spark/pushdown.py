@@ -34,6 +34,13 @@ LONGEST_PUSHED = 10_000
 """Characters of a filter. Spark's planner takes minutes for one of 5,000 terms, or gives up; here it takes a second."""
 
 
+def leave_to_spark(query: Query, schemas: Mapping[str, pa.Schema]) -> Query:
+    """Leave filters to Spark that our SQL has not for columns of such types."""
+    types = {Column(name, field.name): field.type for name, schema in schemas.items() for field in schema}
+    filters = [f.leave_to_spark(types) for f in query.filters]
+    return query if filters == [*query.filters] else replace(query, filters=filters)
+
+
 def pushable(query: Query, schemas: Mapping[str, pa.Schema], spark: SparkSession) -> list[Filter]:
     """List the filters that mean the same to Spark."""
     ansi = spark.conf.get("spark.sql.ansi.enabled") == "true"

@@ -36,7 +36,16 @@ from eddy.spark.listener import listen
 from eddy.spark.own_sql import add_columns, add_to_table
 from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
 from eddy.spark.progress import OBSERVED
-from eddy.spark.pushdown import Computed, describe_pushed, divide, divide_columns, make_screens, push, pushable
+from eddy.spark.pushdown import (
+    Computed,
+    describe_pushed,
+    divide,
+    divide_columns,
+    leave_to_spark,
+    make_screens,
+    push,
+    pushable,
+)
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless.frames import WherePlan, column, make_step
 from eddy.spark.versions import HAS_ARROW_UDF, check_quotes
@@ -211,6 +220,7 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     """Divide the work between Spark and the eddy, and lay it out."""
     query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
+    query = leave_to_spark(query, frames.schemas)
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
     pushed, left = divide(query, may, spoken_of)

@@ -126,7 +126,7 @@ def _find_pushed(checked: Checked) -> list[str]:
 
 def _filters(checked: Checked) -> Iterator[str]:
     pushed = _find_pushed(checked)
-    for f in checked.job.query.filters:
+    for f in (checked.binding or checked.job).query.filters:
         who = "Spark, in compiled code, before the eddy" if f.name in pushed else "the eddy, in the order it learns"
         if isinstance(f.predicate, SparkText) and f.name not in pushed:
             who = "Spark, as a column over which the eddy routes"

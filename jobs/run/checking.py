@@ -82,7 +82,7 @@ def check(job: Job) -> Checked:
         schemas=schemas,
         binding=binding,
         layout=layout,
-        warnings=(*_warnings(job, unknown_yet), *_warn_of_room(binding)),
+        warnings=(*_warnings(job, binding.query if binding else job.query, unknown_yet), *_warn_of_room(binding)),
     )
 
 
@@ -187,7 +187,10 @@ def _filter(job: Job, asked: Filter, names: Names, types: Mapping[Column, pa.Dat
     if isinstance(asked.predicate, SparkText):
         return asked
     path = ("filters", asked.name, "where" if asked.where else "columns")
-    if _try(job, path, lambda: spell_filter(asked, names).bind(types)) is not None:
+    left = _try(job, path, lambda: spell_filter(asked, names).leave_to_spark(types))
+    if left is not None and isinstance(left.predicate, SparkText):
+        return left
+    if left is not None and _try(job, path, partial(left.bind, types)) is not None:
         return asked
     return Filter(asked.name, on=asked.on, where="true")
 
@@ -376,13 +379,13 @@ def warn_of_rejects(job: Job) -> Iterator[str]:
         )
 
 
-def _warnings(job: Job, unknown_yet: Iterable[str]) -> Iterable[str]:
+def _warnings(job: Job, query: Query, unknown_yet: Iterable[str]) -> Iterable[str]:
     """Warn of settings that are allowed, and seldom meant."""
     yield from list_warnings(job.query)
     yield from warn_of_rejects(job)
     if job.index is not None and (text := describe_idle_index(job.query)):
         yield text
-    for f in job.query.filters:
+    for f in query.filters:
         if isinstance(f.predicate, SparkText):
             yield f'filter "{f.name}": Spark\'s own SQL, not checked here: {shorten(f.predicate.text, LONGEST_NAME)}'
     for name in unknown_yet:

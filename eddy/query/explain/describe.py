@@ -33,7 +33,7 @@ def describe_query(query: Query) -> str:
 
 
 class PlanNode(NamedTuple):
-    """A step of a query, and what it takes its rows from."""
+    """A step of a query, and what it takes its rows from; or one of a route, and what follows."""
 
     text: str
     below: tuple[PlanNode, ...] = ()
@@ -45,14 +45,15 @@ def draw_plan(query: Query, notes: Mapping[str, str] | None = None) -> Iterator[
     Filters on one input stand right above it, with what a row costs there if somebody says it; `notes` are more about
     them. Inputs stand in the order of the query. It is what is asked for: an eddy takes other ways to the same rows.
     """
-    yield from _draw_below((_make_plan(query, notes or {}),), "  ", is_root=True)
+    yield from draw_below((_make_plan(query, notes or {}),), "  ", is_root=True)
 
 
-def _draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False) -> Iterator[str]:
+def draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False) -> Iterator[str]:
+    """Draw the branches of a tree; a root has no branch before it."""
     for place, node in enumerate(nodes, start=1):
         branch, more = ("", "") if is_root else ("└─ ", "   ") if place == len(nodes) else ("├─ ", "│  ")
         yield f"{before}{branch}{node.text}"
-        yield from _draw_below(node.below, before + more)
+        yield from draw_below(node.below, before + more)
 
 
 def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:

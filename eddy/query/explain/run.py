@@ -17,7 +17,7 @@ from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
-from eddy.query.explain.describe import describe_query
+from eddy.query.explain.describe import PlanNode, describe_query, draw_below
 from eddy.query.query import Query
 from eddy.query.statements.statement import Statement
 
@@ -266,7 +266,7 @@ def list_plans(report: Report) -> Iterator[str]:
         if whole and any(len(route) > 1 for route, _ in routes):
             yield from ("", f'plan of "{stream}": where its rows set out to, and what a tuple takes there on average')
             yield f"  {stream}"
-            yield from (f"  {line}" for line in _draw(_join(routes), whole, done, ""))
+            yield from draw_below(_make_nodes(_join(routes), whole, done), "  ")
 
 
 def _join(routes: Sequence[tuple[Sequence[str], int]]) -> dict[str, Step]:
@@ -284,13 +284,13 @@ def _join(routes: Sequence[tuple[Sequence[str], int]]) -> dict[str, Step]:
     return root.next
 
 
-def _draw(steps: Mapping[str, Step], whole: int, done: Mapping[str, str], before: str) -> Iterator[str]:
+def _make_nodes(steps: Mapping[str, Step], whole: int, done: Mapping[str, str]) -> tuple[PlanNode, ...]:
+    """Write each step, the commonest first."""
     ordered = sorted(steps.items(), key=lambda step: -step[1].tuples)
-    for place, (operator, step) in enumerate(ordered):
-        last = place == len(ordered) - 1
-        share = f"{step.tuples / whole:.0%}" if step.tuples >= whole / 200 else "<1%"
-        yield f"{before}{'└─ ' if last else '├─ '}{operator}{PAUSE}{share} of rows{done.get(operator, '')}"
-        yield from _draw(step.next, whole, done, before + ("   " if last else "│  "))
+    texts = (f"{name}{PAUSE}{_percent(step.tuples / whole)} of rows{done.get(name, '')}" for name, step in ordered)
+    return tuple(
+        PlanNode(text, _make_nodes(step.next, whole, done)) for text, (_, step) in zip(texts, ordered, strict=True)
+    )
 
 
 def _average_operators(frame: pd.DataFrame, write: Callable[[float], str]) -> Mapping[str, str]:

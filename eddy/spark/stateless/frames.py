@@ -14,7 +14,7 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,9 +40,10 @@ from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen
 from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
-from eddy.spark.pushdown import push
+from eddy.spark.pushdown import leave_to_spark, push
 from eddy.spark.shipped import Shipped, pack_code
 from eddy.spark.stateless import task
+from eddy.spark.stateless.arguments import add_arguments
 from eddy.spark.stateless.options import WhereOptions
 from eddy.spark.versions import find_arrow_udf
 from eddy.spark.worker_cache import freeze_loaded
@@ -63,7 +64,8 @@ class WherePlan:
 
     `schema` are the columns that the engine reads, `spelled` what the frame calls those of them that it calls
     otherwise. `tables` are the lookup tables, with the columns that it reads; what the query selects of them stands
-    beside the columns of the frame in the answer. Without `reports` nothing is told of the work.
+    beside the columns of the frame in the answer. `added` are columns of the frame that nobody but functions is to see.
+    Without `reports` nothing is told of the work.
     """
 
     frame: DataFrame
@@ -76,6 +78,7 @@ class WherePlan:
     remember: str | None = None
     spelled: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pa.RecordBatch] = field(default_factory=dict)
+    added: Sequence[str] = ()
     reports: bool = True
     index: IndexChoice = None
     cache_memory: int | None = None
@@ -140,6 +143,7 @@ def _plan(
 ) -> WherePlan:
     """Read what is left for the eddy, with the columns that it reads."""
     case_sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    frame, predicates, added = add_arguments(frame, predicates, [*tables], case_sensitive=case_sensitive)
     asked = read_predicates(predicates, frame.columns, case_sensitive=case_sensitive, lookups=lookups)
     own = _find_known(asked, frame.columns, case_sensitive=case_sensitive)
     joined = name_joined({name: tables[name].schema.names for name in asked.joined}, frame.columns)
@@ -147,10 +151,13 @@ def _plan(
     # Where nothing is read of the frame, one column has to say how many rows there are: one that Python can have.
     query = make_query(asked, schema.names or own, options.name, _select(joined, tables), case_sensitive=case_sensitive)
     schemas = {asked.stream: schema, **{name: t.schema for name, t in tables.items()}}
+    query = leave_to_spark(bind(query, schemas).query, schemas)
+    late = [f for f in query.filters if _is_for_spark(f, lookups)]
+    query = replace(query, filters=[f for f in query.filters if f not in late]) if late else query
     read = list_read_columns(query, schemas, options.policy, time.thread_time)
     return WherePlan(
-        frame=frame,
-        before=before,
+        frame=push(frame, asked.stream, late),
+        before=[*before, *(str(f.where) for f in late)],
         query=query,
         schema=read[asked.stream],
         policy=options.policy,
@@ -158,6 +165,7 @@ def _plan(
         metric=metric_name(next(NUMBERS), options.name),
         remember=options.remember,
         tables={name: table.select(read[name].names) for name, table in tables.items()},
+        added=added,
         reports=options.report,
     )
 
@@ -175,7 +183,7 @@ def make_step(plan: WherePlan) -> DataFrame:
     """Give the frame of the rows that pass."""
     read_rejected, kept = None, None
     if plan.is_plain:
-        observation, answer = None, plan.frame.where(_ask(plan))
+        observation, answer = None, plan.frame.where(_ask(plan)).drop(*plan.added)
     else:
         verdict = find_free("verdict", plan.frame.columns)
         judged = plan.frame.select("*", _ask(plan).alias(verdict))
@@ -186,7 +194,7 @@ def make_step(plan: WherePlan) -> DataFrame:
         passed = observed.where(F.col(verdict)["passes"])
         if plan.is_joined:
             passed = passed.select("*", F.inline(F.col(verdict)["found"]))
-        answer = passed.drop(verdict)
+        answer = passed.drop(verdict, *plan.added)
     name, text = plan.query.name, explain_plan(plan)
     note_frame(answer, FrameNote(name, text, lambda: _read_report(plan, observation), read_rejected, kept))
     return answer
@@ -216,7 +224,7 @@ def _read_report(plan: WherePlan, observation: Observation | None) -> Report:
 def _find_rejected(plan: WherePlan, judged: DataFrame, verdict: str) -> DataFrame:
     """Give the rows that were put aside, as a frame that asks anew, unless somebody keeps what was judged."""
     named = [F.col(verdict)[name].alias(find_free(name, plan.frame.columns)) for name in task.ASIDE]
-    return judged.where(F.col(verdict)[task.ASIDE[0]].isNotNull()).select("*", *named).drop(verdict)
+    return judged.where(F.col(verdict)[task.ASIDE[0]].isNotNull()).select("*", *named).drop(verdict, *plan.added)
 
 
 def _ask(plan: WherePlan) -> Column:

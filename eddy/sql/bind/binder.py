@@ -18,7 +18,7 @@ from eddy.sql.values import faults, types
 from eddy.sql.values.arrays import Value
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Frame, Refused, constant, constant_list
+from eddy.sql.values.step import BoundStep, Frame, OnlySpark, Refused, constant, constant_list
 from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref
 
 JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
@@ -38,7 +38,8 @@ def refusal(node: Node, reason: Refused, place: Place) -> QueryError:
         if isinstance(node, Call) and node.name in _CONDITIONS and any(map(joins_strings, node.walk()))
         else ""
     )
-    return place.error(f"{reason}{hint}", span.start, span.end)
+    make = place.beyond if isinstance(reason, OnlySpark) else place.error
+    return make(f"{reason}{hint}", span.start, span.end)
 
 
 def joins_strings(node: Node) -> bool:
@@ -156,9 +157,7 @@ OPERATORS: dict[str, BindRule] = {
     "ilike": partial(strings.like, "ilike"),
     "+": times.add,
     "-": times.subtract,
-    "*": times.multiply,
-    "/": times.divide,
-    "div": times.divide_whole,
+    **{name: partial(arithmetic.binary, name) for name in ("*", "/", "div")},
     "exact second": times.exact_second,
     "negative": arithmetic.negative,
     "positive": arithmetic.positive,

@@ -13,9 +13,10 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
+from eddy.sql.bind.spelled import backtick
 from eddy.sql.kernels import moments
-from eddy.sql.kernels.intervals import UNITS
 from eddy.sql.values import types
+from eddy.sql.values.intervals import UNITS
 from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
 
 # How tightly what is written holds together; what is looser than its place stands in brackets.
@@ -70,7 +71,7 @@ def write_name(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in KEYWORDS:
         return name
-    return "`" + name.replace("`", "``") + "`"
+    return backtick(name)
 
 
 def write_column(column: Column) -> str:

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels import decimals
 from eddy.sql.kernels.casts import cast, coerce
-from eddy.sql.kernels.decimals import refuse_zeros
 from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, Value, build, nulls, on_arrays, physical
+from eddy.sql.values.faults import zero_divisor
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Refused, apply, strict
+from eddy.sql.values.step import BoundStep, OnlySpark, Refused, apply, strict
+from eddy.tuples.arrays import Numbers
 
 _CHECKED: dict[str, Kernel] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _FLOATING: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
@@ -26,6 +27,11 @@ _FLOATING: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 def binary(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind an operator between two numbers."""
     left, right = args
+    if types.DURATION in (left.type, right.type):
+        raise OnlySpark(
+            f'"{name}" between {types.names(arg.type for arg in args)} is not supported; write the interval that it '
+            "gives, or add each of several to a time"
+        )
     if not all(_may_be_number(arg.type) for arg in args) or left.type == right.type == types.STRING:
         raise Refused(f'"{name}" takes two numbers, got {types.names(arg.type for arg in args)}')
     type = types.common(left.type, right.type)
@@ -59,11 +65,8 @@ def _may_be_zero(divisor: BoundStep) -> bool:
 
 def _decimal(name: str, left: BoundStep, right: BoundStep, session: Session) -> BoundStep:
     left, right = (_to_decimal(step, other, session) for step, other in ((left, right), (right, left)))
-    operands = types.decimal(left.type), types.decimal(right.type)
-    result = decimals.RESULTS[name](*operands)
-    return strict(
-        decimals.kernel(name, *operands), (left, right), result, fails=True, backwards=name in decimals.DIVIDING
-    )
+    kernel, type = decimals.bind_operation(name, types.decimal(left.type), types.decimal(right.type))
+    return strict(kernel, (left, right), type, fails=True, backwards=name in decimals.DIVIDING)
 
 
 def _to_decimal(step: BoundStep, other: BoundStep, session: Session) -> BoundStep:
@@ -83,10 +86,20 @@ def _whole(session: Session, args: Sequence[BoundStep], type: pa.DataType) -> Bo
     return strict(_divide_whole, (left, right), types.BIGINT, fails=True, backwards=True)
 
 
+def _refuse_zeros(divisor: Numbers, mask: Numbers | None) -> Numbers:
+    """Refuse zeros in the rows that count, and put ones elsewhere."""
+    zero = divisor == 0
+    if not zero.any():
+        return divisor
+    if (zero if mask is None else zero & ~mask).any():
+        raise zero_divisor()
+    return np.where(zero, divisor.dtype.type(1), divisor)
+
+
 @on_arrays
 def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = refuse_zeros(physical(right), mask)
+    divisor = _refuse_zeros(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(physical(left) / divisor, mask, left.type)
 
@@ -94,7 +107,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = refuse_zeros(physical(right), mask)
+    divisor = _refuse_zeros(physical(right), mask)
     with np.errstate(all="ignore"):
         return build(np.fmod(physical(left), divisor), mask, left.type)
 
@@ -102,7 +115,7 @@ def _remainder(left: pa.Array, right: pa.Array) -> pa.Array:
 @on_arrays
 def _divide_whole(left: pa.Array, right: pa.Array) -> pa.Array:
     mask = nulls(left, right)
-    divisor = build(refuse_zeros(physical(right), mask), mask, types.BIGINT)
+    divisor = build(_refuse_zeros(physical(right), mask), mask, types.BIGINT)
     # Arrow truncates as Spark does, and refuses the one quotient that overflows.
     return pc.divide_checked(left, divisor)
 
@@ -112,24 +125,24 @@ _KERNELS: dict[str, Kernel] = {"/": _divide, "%": _remainder}
 
 def negative(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind the minus sign before a value."""
-    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked, on_arrays(decimals.negate))
+    return _unary(args[0], session, '"-"', pc.negate, pc.negate_checked)
 
 
 def positive(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind the plus sign before a value."""
-    return _unary(args[0], session, '"+"', _keep, _keep, _keep)
+    return _unary(args[0], session, '"+"', _keep, _keep)
 
 
 def absolute(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind ABS."""
-    return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked, on_arrays(decimals.magnitude))
+    return _unary(args[0], session, "ABS", pc.abs, pc.abs_checked)
 
 
 def _keep(value: Value) -> Value:
     return value
 
 
-def _unary(arg: BoundStep, session: Session, doing: str, plain: Kernel, checked: Kernel, exact: Kernel) -> BoundStep:
+def _unary(arg: BoundStep, session: Session, doing: str, plain: Kernel, checked: Kernel) -> BoundStep:
     if arg.type in (types.STRING, types.NULL):
         arg = coerce(arg, types.DOUBLE, session)
     if arg.type == types.DURATION:
@@ -139,6 +152,7 @@ def _unary(arg: BoundStep, session: Session, doing: str, plain: Kernel, checked:
         raise Refused(f"{doing} takes a number or an interval, got {types.names([arg.type])}")
     if types.is_integer(arg.type):
         return apply(checked, (arg,), arg.type, fails=True)
-    if types.is_decimal(arg.type):
-        return apply(exact, (arg,), arg.type, fails=arg.type.precision > decimals.KEPT_DIGITS)
+    if types.is_decimal(arg.type) and arg.type.precision > decimals.KEPT_DIGITS and plain is not _keep:
+        most = f"{doing} of more than {decimals.KEPT_DIGITS} digits is not supported"
+        raise OnlySpark(f"{most}, got {types.names([arg.type])}; cast it to fewer")
     return apply(plain, (arg,), arg.type)

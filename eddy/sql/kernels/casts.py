@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels import decimals, texts
+from eddy.sql.kernels import decimals, string_casts
 from eddy.sql.values import calendar, types, zones
 from eddy.sql.values.arrays import Kernel, build, nulls, on_arrays, physical
 from eddy.sql.values.faults import FAULTS, Unlike, unfit
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Refused, apply, constant
+from eddy.sql.values.step import BoundStep, OnlySpark, Refused, apply, constant
 from eddy.tuples.halves import ask_halves
 
 SECOND = 1_000_000
@@ -38,43 +38,35 @@ def cast(step: BoundStep, type: pa.DataType, session: Session, *, safe: bool = F
 
     A safe conversion gives null for an error.
     """
+    named = types.is_time(type) and _names_zone(step)
     if types.is_timestamp(type):
         type = pa.timestamp("us", session.label)
-        session = session.forget_columns() if _names_zone(step) else session
+        session = session.forget_columns() if named else session
     if step.type == type:
         return step
     if step.type == types.NULL:
         return _null(step, type)
     if step.value is not None and step.type == types.STRING and types.is_temporal(type):
-        named = _read_moment(step.value.as_py(), type)
-        if named is not None:
-            return named
+        moment = _read_moment(step.value.as_py(), type)
+        if moment is not None:
+            return moment
     if step.digits is not None and types.is_decimal(type) and type.scale == 0 and type.precision >= step.digits:
         return apply(decimals.from_integers(type), (step,), type)
     kernel, fails = _conversion(step.type, type, session)
     if not (safe and fails):
         return apply(kernel, (step,), type, fails=fails)
-    unlike = step.type == types.BINARY or (step.type == types.STRING and types.is_timestamp(type))
+    unlike = step.type == types.BINARY or (step.type == types.STRING and types.is_time(type))
     return apply(_forgive(kernel, type), (step,), type, fails=unlike)
-
-
-def to_number(step: BoundStep, takes: str, session: Session) -> BoundStep:
-    """Convert strings and nulls to a number.
-
-    `takes` says who wants one.
-    """
-    if step.type in (types.STRING, types.NULL):
-        return coerce(step, types.DOUBLE, session)
-    if not types.is_numeric(step.type):
-        raise Refused(f"{takes}, got {types.names([step.type])}")
-    return step
 
 
 def _names_zone(step: BoundStep) -> bool:
     """Tell whether it is a constant text with a zone in it."""
     if step.value is None or not step.value.is_valid or step.type != types.STRING:
         return False
-    read = calendar.micros_of(step.value.as_py())
+    try:
+        read = calendar.micros_of(step.value.as_py())
+    except Unlike as fault:
+        raise OnlySpark(str(fault)) from None
     return read is not None and read[1] is not None
 
 
@@ -190,19 +182,22 @@ def _from_seconds(source: pa.DataType, target: pa.DataType, _: Session) -> tuple
 
 
 def _text(source: pa.DataType, _: pa.DataType, __: Session) -> tuple[Kernel, bool]:
-    return texts.write(source), source == types.BINARY
+    if types.is_floating(source):
+        name = types.name(source)
+        raise OnlySpark(f'text of a "{name}" is not supported; compare numbers, or cast to a decimal first')
+    return string_casts.write(source), source == types.BINARY
 
 
 def _instant_text(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return texts.write_instants(session.zone), False
+    return string_casts.write_instants(session.zone), False
 
 
 def _parse(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
-    return texts.read(target), True
+    return string_casts.read(target), True
 
 
 def _parse_instants(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    read = texts.read_instants(session.zone)
+    read = string_casts.read_instants(session.zone)
     return (lambda value: read(value).cast(target)), True
 
 

@@ -1,7 +1,7 @@
-"""Exact decimals, as whole numbers of their last digit.
+"""Exact decimals, by Arrow's kernels.
 
-Up to 18 digits these are numpy's 64-bit integers, beyond that numpy arrays of Python's own; the same lines of
-arithmetic serve both. Spark rounds half away from zero, and a result with too many digits is an error.
+Spark rounds half away from zero, and a result with too many digits is an error. A result whose digits after the
+point Spark would cut, to have it in 38 digits, is left to Spark.
 """
 
 from __future__ import annotations
@@ -11,134 +11,56 @@ from decimal import Context, Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, buffer, build, map_values, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, Value, buffer, build, map_values, nulls, on_arrays
 from eddy.sql.values.faults import unfit, zero_divisor
-from eddy.tuples.arrays import Numbers
+from eddy.sql.values.step import OnlySpark
 
-# Arrow's decimals are 128-bit integers in two's complement, the lower half first. As decimal(4, 2):
-#
-#     1.25    125    low = 125            high = 0
-#     -0.01    -1    low = 2^64 - 1       high = -1
-#
-# Up to 18 digits the lower half, read as a signed integer, is the whole number, and the upper half repeats its sign.
-
-# The digits that every 64-bit integer can hold.
-NATIVE_DIGITS = 18
-# The digits of Scala's usual decimals, which Spark asks for the sign.
+# The digits of Scala's usual decimals, to which Spark rounds where it changes the sign.
 KEPT_DIGITS = 34
-_PAIR = np.dtype([("low", "<u8"), ("high", "<i8")])
-_WORD = 1 << 64
-# Powers of ten up to this one are exact as doubles.
-_EXACT_POWER = 22
+# Arrow's decimals are 128-bit integers in two's complement; of few digits the lower half is the number.
+_PAIR = np.dtype([("low", "<i8"), ("high", "<i8")])
+# Decimals of so many digits are quotients of two doubles that are exact, and rounded once.
+_EXACT_DIGITS = 15
 # More digits than any double or decimal has, so that only the wanted rounding happens.
 WIDE_CONTEXT = Context(prec=800)
+# Spark divides to this many digits after the point, then rounds again to the scale of the result.
+_QUOTIENT_SCALE = 39
+# Spark looks at the divisor first, and where it is null at nothing else.
+DIVIDING = ("/", "%", "div")
+# So many digits are below 2^63 whatever they are.
+_BIGINT_DIGITS = 18
 
 
-def to_whole_numbers(array: pa.Array, digits: int) -> Numbers:
-    """Give the whole numbers behind decimals.
-
-    They are wide enough for `digits`.
-    """
-    pairs = buffer(array, 1, _PAIR)
-    if types.decimal(array.type).precision <= NATIVE_DIGITS:
-        numbers = np.ascontiguousarray(pairs["low"]).view(np.int64)
-    else:
-        numbers = pairs["high"].astype(object) * _WORD + pairs["low"].astype(object)
-    numbers = np.where(array.is_null().to_numpy(zero_copy_only=False), 0, numbers) if array.null_count else numbers
-    return numbers if digits <= NATIVE_DIGITS else numbers.astype(object)
+def fit(value: Value, type: pa.DataType) -> Value:
+    """Convert decimals to a type that must hold them exactly."""
+    try:
+        return value.cast(type)
+    except pa.ArrowInvalid:
+        raise unfit("a number", types.name(type)) from None
 
 
-def to_decimals(numbers: Numbers, mask: Numbers | None, type: pa.Decimal128Type) -> pa.Array:
-    """Build decimals from whole numbers, all of which must fit."""
-    if mask is not None:
-        numbers = np.where(mask, 0, numbers)
-    limit = 10**type.precision
-    if len(numbers) and not (numbers.max() < limit and numbers.min() > -limit):
-        raise unfit("a number", types.name(type))
-    pairs = np.empty(len(numbers), _PAIR)
-    pairs["low"] = (numbers & (_WORD - 1)).astype(np.uint64) if numbers.dtype == object else numbers.view(np.uint64)
-    # A shift by 63 leaves the sign alone: 0, or -1, which is what the upper half of a 64-bit number is.
-    pairs["high"] = (numbers >> (64 if numbers.dtype == object else 63)).astype(np.int64)
-    valid = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
-    return pa.Array.from_buffers(type, len(numbers), [valid, pa.py_buffer(pairs)])
+def widen(value: Value) -> Value:
+    """Give room for two more digits: where rounding needs them, Arrow gives a wrong number without."""
+    digits, scale = value.type.precision + 2, value.type.scale
+    return value.cast((pa.decimal128 if digits <= types.MAX_DIGITS else pa.decimal256)(digits, scale))
 
 
-def shift(numbers: Numbers, by: int) -> Numbers:
-    """Multiply by a power of ten, or divide and round half up."""
-    if by >= 0:
-        return numbers * 10**by if by else numbers
-    size = 10**-by
-    # So many digits are cut off that nothing is left; and 10^19 has no place in 64 bits.
-    if numbers.dtype != object and -by > NATIVE_DIGITS:
-        return np.zeros(len(numbers), np.int64)
-    rounded: Numbers = (np.abs(numbers) + size // 2) // size
-    return np.sign(numbers) * rounded
-
-
-def refuse_zeros(divisor: Numbers, mask: Numbers | None) -> Numbers:
-    """Refuse zeros in the rows that count, and put ones elsewhere."""
-    zero = divisor == 0
-    if not zero.any():
-        return divisor
-    if (zero if mask is None else zero & ~mask).any():
-        raise zero_divisor()
-    return np.where(zero, divisor.dtype.type(1) if divisor.dtype != object else 1, divisor)
+def round_half_up(value: Value, digits: int) -> Value:
+    """Round to digits after the point, or before it if they are negative."""
+    return pc.round(widen(value), digits, "half_towards_infinity")
 
 
 def rescale(type: pa.Decimal128Type) -> Kernel:
     """Convert decimals to another precision and scale."""
-
-    def kernel(array: pa.Array) -> pa.Array:
-        by = type.scale - types.decimal(array.type).scale
-        numbers = shift(to_whole_numbers(array, types.decimal(array.type).precision + max(by, 0)), by)
-        return to_decimals(numbers, nulls(array), type)
-
-    return on_arrays(kernel)
-
-
-def negate(array: pa.Array) -> pa.Array:
-    """Change the sign of decimals, as Spark does.
-
-    It keeps 34 digits of a decimal that has more.
-    """
-    type = types.decimal(array.type)
-    return to_decimals(-_round_to_kept(to_whole_numbers(array, type.precision)), nulls(array), type)
-
-
-def magnitude(array: pa.Array) -> pa.Array:
-    """Make decimals positive by changing signs below zero."""
-    type = types.decimal(array.type)
-    numbers = to_whole_numbers(array, type.precision)
-    return to_decimals(np.where(numbers < 0, -_round_to_kept(numbers), numbers), nulls(array), type)
-
-
-def _round_to_kept(numbers: Numbers) -> Numbers:
-    """Round a sum to the digits that Java's decimals keep.
-
-    Halves go to the even digit.
-    """
-    if numbers.dtype != object:
-        return numbers
-    # `sizes` has the powers of ten by which 34 to 38 digits exceed 34; each number is cut by the one that fits it.
-    sizes = np.array([10**lost for lost in range(types.MAX_DIGITS - KEPT_DIGITS + 1)], object)
-    size = sizes[sum((np.abs(numbers) >= 10**KEPT_DIGITS * one).astype(int) for one in sizes[:-1])]
-    whole, rest = np.abs(numbers) // size, np.abs(numbers) % size
-    up = (rest * 2 > size) | ((rest * 2 == size) & (whole % 2 == 1))
-    kept: Numbers = np.sign(numbers) * (whole + up) * size
-    return kept
+    return lambda value: fit(value if value.type.scale <= type.scale else round_half_up(value, type.scale), type)
 
 
 def from_integers(type: pa.Decimal128Type) -> Kernel:
     """Convert whole numbers to decimals."""
-
-    def kernel(array: pa.Array) -> pa.Array:
-        wide = types.as_decimal(array.type).precision + type.scale > NATIVE_DIGITS
-        numbers = physical(array).astype(object if wide else np.int64)
-        return to_decimals(numbers * 10**type.scale, nulls(array), type)
-
-    return on_arrays(kernel)
+    return lambda value: fit(value.cast(types.as_decimal(value.type)), type)
 
 
 def from_floats(type: pa.Decimal128Type) -> Kernel:
@@ -163,44 +85,82 @@ def quantize(value: Decimal, step: Decimal, type: pa.Decimal128Type) -> Decimal:
 
 def to_floats(type: pa.DataType) -> Kernel:
     """Convert decimals to the nearest floats."""
+    one_by_one = map_values(lambda number: None if number is None else float(number), types.DOUBLE)
+
+    def by_quotients(array: pa.Array) -> pa.Array:
+        made = np.ascontiguousarray(buffer(array, _PAIR)["low"]) / 10.0 ** types.decimal(array.type).scale
+        return build(made.astype(type.to_pandas_dtype()), nulls(array), type)
 
     def kernel(array: pa.Array) -> pa.Array:
-        # Both sides of the division are exact below these bounds, so that it rounds once.
-        exact = types.decimal(array.type).precision <= 15 and types.decimal(array.type).scale <= _EXACT_POWER
-        numbers = to_whole_numbers(array, 0 if exact else types.MAX_DIGITS)
-        made = (numbers / 10 ** types.decimal(array.type).scale).astype(np.float64)
-        return build(made.astype(type.to_pandas_dtype()), nulls(array), type)
+        exact = types.decimal(array.type).precision <= _EXACT_DIGITS
+        return by_quotients(array) if exact else pc.cast(one_by_one(array), type, safe=False)
 
     return on_arrays(kernel)
 
 
 def to_integers(type: pa.DataType) -> Kernel:
     """Convert decimals to whole numbers, cutting off the rest."""
-    bound = 1 << (type.bit_width - 1)
+    options = pc.CastOptions(target_type=type, allow_decimal_truncate=True)
 
-    def kernel(array: pa.Array) -> pa.Array:
-        numbers = to_whole_numbers(array, types.decimal(array.type).precision)
-        whole = np.sign(numbers) * (np.abs(numbers) // 10 ** types.decimal(array.type).scale)
-        if len(whole) and not (whole.max() < bound and whole.min() >= -bound):
-            raise unfit("a number", types.name(type))
-        return build(whole.astype(type.to_pandas_dtype()), nulls(array), type)
+    def kernel(value: Value) -> Value:
+        try:
+            return pc.cast(value, options=options)
+        except pa.ArrowInvalid:
+            raise unfit("a number", types.name(type)) from None
 
-    return on_arrays(kernel)
+    return kernel
 
 
-# Spark divides to this many digits after the point, then rounds again to the scale of the result.
-_QUOTIENT_SCALE = 39
-# Spark looks at the divisor first, and where it is null at nothing else.
-DIVIDING = ("/", "%", "div")
+def bind_operation(name: str, left: pa.Decimal128Type, right: pa.Decimal128Type) -> tuple[Kernel, pa.DataType]:
+    """Give the kernel of an operator on two decimal types, and the type of what it gives."""
+    type = _RESULTS[name](left, right)
+    convert = rescale(type) if types.is_decimal(type) else to_integers(type)
+    for operation in (_OPERATIONS[name], _in_room(_OPERATIONS[name])):
+        try:
+            # Arrow says of no rows as well whether it can hold all digits on the way.
+            convert(operation(pa.nulls(0, left), pa.nulls(0, right)))
+        except ValueError:
+            continue
+        return _chain(operation, convert), type
+    raise _too_wide(left, right)
+
+
+def _chain(operation: Kernel, convert: Kernel) -> Kernel:
+    def kernel(left: Value, right: Value) -> Value:
+        try:
+            made = operation(left, right)
+        except pa.ArrowInvalid:
+            raise zero_divisor() from None
+        return convert(made)
+
+    return kernel
+
+
+def _too_wide(left: pa.Decimal128Type, right: pa.Decimal128Type) -> OnlySpark:
+    got = f"got {types.names([left, right])}"
+    return OnlySpark(f"a result of so many digits is not supported, {got}; cast to fewer, as in decimal(18,2)")
+
+
+def _in_room(operation: Kernel) -> Kernel:
+    """Compute in decimals of up to 76 digits."""
+    return lambda *values: operation(*(one.cast(pa.decimal256(one.type.precision, one.type.scale)) for one in values))
+
+
+def _exact(precision: int, scale: int, left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
+    """Give the type of a result of which no digit after the point is cut."""
+    type = types.bound_digits(precision, scale)
+    if type.scale < scale:
+        raise _too_wide(left, right)
+    return type
 
 
 def _sum(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     scale = max(left.scale, right.scale)
-    return types.bound_digits(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
+    return _exact(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale, left, right)
 
 
 def _product(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
-    return types.bound_digits(left.precision + right.precision + 1, left.scale + right.scale)
+    return _exact(left.precision + right.precision + 1, left.scale + right.scale, left, right)
 
 
 def _quotient(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
@@ -210,100 +170,44 @@ def _quotient(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
 
 def _remainder(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     scale = max(left.scale, right.scale)
-    return types.bound_digits(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
+    return _exact(min(left.precision - left.scale, right.precision - right.scale) + scale, scale, left, right)
 
 
-def _whole_type(_: pa.Decimal128Type, __: pa.Decimal128Type) -> pa.DataType:
+def _whole(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
+    # Of a longer quotient Spark keeps the lowest 64 bits, even under ANSI's rules.
+    if left.precision - left.scale + right.scale > _BIGINT_DIGITS:
+        raise _too_wide(left, right)
     return types.BIGINT
 
 
-RESULTS: dict[str, Callable[[pa.Decimal128Type, pa.Decimal128Type], pa.DataType]] = {
+def _divide(left: Value, right: Value) -> Value:
+    # Arrow gives s1 + p2 - s2 + 1 digits after the point and cuts off the rest: one more than Spark has is enough.
+    more = max(0, _QUOTIENT_SCALE - left.type.scale - right.type.precision + right.type.scale)
+    wide = pa.decimal256(left.type.precision + more, left.type.scale + more)
+    return round_half_up(pc.divide(left.cast(wide), right), _QUOTIENT_SCALE)
+
+
+def _divide_whole(left: Value, right: Value) -> Value:
+    whole = left.type.precision - left.type.scale + right.type.scale
+    return pc.trunc(pc.divide(left, right)).cast(pa.decimal256(max(1, whole), 0))
+
+
+def _remain(left: Value, right: Value) -> Value:
+    return pc.subtract(left, pc.multiply(_divide_whole(left, right), right))
+
+
+_RESULTS: dict[str, Callable[[pa.Decimal128Type, pa.Decimal128Type], pa.DataType]] = {
     "+": _sum,
     "-": _sum,
     "*": _product,
     "/": _quotient,
     "%": _remainder,
-    "div": _whole_type,
+    "div": _whole,
 }
-
-
-def kernel(name: str, left: pa.Decimal128Type, right: pa.Decimal128Type) -> Kernel:
-    """Give the kernel of an operator on two decimal types."""
-    result = RESULTS[name](left, right)
-    compute = _COMPUTE[name]
-
-    def run(first: pa.Array, second: pa.Array) -> pa.Array:
-        mask = nulls(first, second)
-        a, b = _operands(name, first, second)
-        if name in DIVIDING:
-            b = refuse_zeros(b, mask)
-        numbers, scale = compute(a, b, left.scale, right.scale)
-        if result == types.BIGINT:
-            return _whole(numbers, mask)
-        exact = types.decimal(result)
-        return to_decimals(shift(numbers, exact.scale - scale), mask, exact)
-
-    return on_arrays(run)
-
-
-def _operands(name: str, first: pa.Array, second: pa.Array) -> tuple[Numbers, Numbers]:
-    left, right = types.decimal(first.type), types.decimal(second.type)
-    scale = max(left.scale, right.scale)
-    digits = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
-    # The digits decide how wide the integers must be: the largest number on the way must fit, not the result alone.
-    digits = {"*": left.precision + right.precision, "/": types.MAX_DIGITS}.get(name, digits)
-    wide = digits > NATIVE_DIGITS
-    return to_whole_numbers(first, types.MAX_DIGITS if wide else 0), to_whole_numbers(
-        second, types.MAX_DIGITS if wide else 0
-    )
-
-
-def _whole(numbers: Numbers, mask: Numbers | None) -> pa.Array:
-    # Spark keeps the lowest 64 bits here, even under ANSI's rules.
-    numbers = numbers if mask is None else np.where(mask, 0, numbers)
-    wrapped = (numbers + (1 << 63)) % (1 << 64) - (1 << 63) if numbers.dtype == object else numbers
-    return pa.array(wrapped.astype(np.int64), mask=mask)
-
-
-def _align(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, Numbers, int]:
-    scale = max(left, right)
-    return shift(a, scale - left), shift(b, scale - right), scale
-
-
-def _add(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _align(a, b, left, right)
-    return a + b, scale
-
-
-def _subtract(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _align(a, b, left, right)
-    return a - b, scale
-
-
-def _multiply(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    return a * b, left + right
-
-
-def _divide(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    # Twice the dividend and the divisor once more: floor((2a + b) / 2b) rounds a / b half up.
-    top, bottom = np.abs(a) * 10 ** (_QUOTIENT_SCALE - left + right), np.abs(b)
-    return np.sign(a) * np.sign(b) * ((2 * top + bottom) // (2 * bottom)), _QUOTIENT_SCALE
-
-
-def _remain(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, scale = _align(a, b, left, right)
-    return np.sign(a) * (np.abs(a) % np.abs(b)), scale
-
-
-def _divide_whole(a: Numbers, b: Numbers, left: int, right: int) -> tuple[Numbers, int]:
-    a, b, _ = _align(a, b, left, right)
-    return np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b)), 0
-
-
-_COMPUTE: dict[str, Callable[[Numbers, Numbers, int, int], tuple[Numbers, int]]] = {
-    "+": _add,
-    "-": _subtract,
-    "*": _multiply,
+_OPERATIONS: dict[str, Kernel] = {
+    "+": pc.add,
+    "-": pc.subtract,
+    "*": pc.multiply,
     "/": _divide,
     "%": _remain,
     "div": _divide_whole,

@@ -1,12 +1,12 @@
 """Parts of dates and local times, and their spelling.
 
-Years have any length here. Arrow writes four digits; the others are written as a year in the same place of the
-calendar's cycle of 400 years.
+Years have any length here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +14,17 @@ import pyarrow.compute as pc
 
 from eddy.sql.kernels import decimals
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, build, map_values, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, Value, build, nulls, on_arrays, physical
 from eddy.sql.values.calendar import DAY
 from eddy.tuples.arrays import Numbers
 
-# As many days as four centuries always have: the same dates come again after them.
-_CYCLE_YEARS = 146_097
 _LAST_YEAR = 9_999
 _SECOND = 1_000_000
 _MINUTE = 60 * _SECOND
 # 1970 began on a Thursday, which Spark counts as day 5 of a week.
 _THURSDAY = 4
-SECONDS = pa.decimal128(8, 6)
+SECONDS, _MICROS = pa.decimal128(8, 6), pa.decimal128(8, 0)
+_MICROSECOND = pa.scalar(Decimal("0.000001"))
 _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
     "hour": lambda micros: micros // (60 * _MINUTE) % 24,
     "minute": lambda micros: micros // _MINUTE % 60,
@@ -36,55 +35,33 @@ _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
 @on_arrays
 def dates(days: pa.Array) -> pa.Array:
     """Write dates; a year of five digits has a sign."""
-    far = _find_far(days)
-    return days.cast(types.STRING) if far is None else _respell(days, far, 1)
+    return _write_far(days, "D") if _is_far(days) else days.cast(types.STRING)
 
 
 @on_arrays
 def times(local: pa.Array) -> pa.Array:
     """Write local times, without zeros at a fraction's end."""
-    far = _find_far(local)
-    texts = _write_near(local) if far is None else _respell(local, far, DAY)
+    texts = _write_far(local, "us") if _is_far(local) else pc.strftime(local, format="%Y-%m-%d %H:%M:%S")
     return pc.replace_substring_regex(texts, r"\.?0*$", "") if _has_fraction(texts) else texts
-
-
-def _write_near(local: pa.Array) -> pa.Array:
-    return pc.strftime(local, format="%Y-%m-%d %H:%M:%S")
 
 
 def _has_fraction(texts: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(texts, ".")).as_py())
 
 
-def _find_far(array: pa.Array) -> pa.Array | None:
-    """Give the years, if any has more digits than Arrow writes."""
-    years = kernel("year")(array)
-    outside = (physical(years) < 0) | (physical(years) > _LAST_YEAR)
-    mask = nulls(years)
-    return years if (outside if mask is None else outside & ~mask).any() else None
+def _is_far(array: pa.Array) -> bool:
+    """Tell whether a year has more digits than Arrow writes."""
+    years, mask = physical(kernel("year")(array)), nulls(array)
+    far = (years < 0) | (years > _LAST_YEAR)
+    return bool((far if mask is None else far & ~mask).any())
 
 
-def _respell(array: pa.Array, years: pa.Array, unit: int) -> pa.Array:
-    """Write days of years that Arrow cannot write.
-
-    The same day of a year that it knows is put under its own year.
-    """
-    mask = nulls(array)
-    numbers = physical(array).astype(np.int64)
-    centuries = physical(years).astype(np.int64) // 400 - 5
-    twins = build((numbers - centuries * _CYCLE_YEARS * unit).astype(physical(array).dtype), mask, array.type)
-    texts = twins.cast(types.STRING) if array.type == types.DATE else _write_near(twins)
-    return pc.binary_join_element_wise(_year(years), pc.utf8_slice_codeunits(texts, start=4), "")
-
-
-def _spell(year: int | None) -> str | None:
-    if year is None:
-        return None
-    sign = "-" if year < 0 else "+" if year > _LAST_YEAR else ""
-    return f"{sign}{abs(year):04d}"
-
-
-_year = map_values(_spell, types.STRING)
+def _write_far(array: pa.Array, unit: str) -> Value:
+    """Write dates and times of any year."""
+    # numpy writes the years 12024 and -44 as 12024 and -044, where Spark has +12024 and -0044.
+    texts = np.datetime_as_string(physical(array).astype(np.int64).astype(f"M8[{unit}]"))
+    found: Value = pc.replace_substring(pa.array(texts, mask=nulls(array)), "T", " ")
+    return pc.replace_substring_regex(pc.replace_substring_regex(found, r"^(\d{5})", r"+\1"), r"^-(\d{3}-)", r"-0\1")
 
 
 def _months(days: Numbers) -> Numbers:
@@ -132,6 +109,7 @@ def _count_part(name: str, array: pa.Array) -> Numbers:
 
 
 @on_arrays
-def seconds(local: pa.Array) -> pa.Array:
+def seconds(local: pa.Array) -> Value:
     """Give the seconds of local times, with their fraction."""
-    return decimals.to_decimals(physical(local) % _MINUTE, nulls(local), SECONDS)
+    micros = build(physical(local) % _MINUTE, nulls(local), types.BIGINT)
+    return decimals.fit(pc.multiply(decimals.from_integers(_MICROS)(micros), _MICROSECOND), SECONDS)

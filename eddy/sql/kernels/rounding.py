@@ -9,16 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels.casts import coerce, to_number
-from eddy.sql.kernels.decimals import WIDE_CONTEXT, shift, to_decimals, to_whole_numbers
+from eddy.sql.kernels import decimals
+from eddy.sql.kernels.casts import coerce
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, build, map_values, nulls, on_arrays, physical
+from eddy.sql.values.arrays import Kernel, Value, build, map_values, nulls, on_arrays, physical
 from eddy.sql.values.faults import unfit
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Refused, apply
-from eddy.tuples.arrays import Numbers
 
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil}
+_ROUNDED_DECIMALS: dict[str, Kernel] = {"floor": pc.floor, "ceil": pc.ceil}
 _TOP = 2.0**63
 # No double has a digit farther from its point: the last of the smallest is at 324, and spelled with 17 of them.
 _FARTHEST = 400
@@ -26,14 +26,23 @@ _FARTHEST = 400
 
 def whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind FLOOR and CEIL, which give a bigint or a decimal."""
-    arg = to_number(args[0], f"{name.upper()} takes a number", session)
+    arg = _to_number(args[0], name.upper(), session)
     if types.is_integer(arg.type):
         return coerce(arg, types.BIGINT, session)
     if types.is_floating(arg.type):
         return apply(_whole_floats(name), (coerce(arg, types.DOUBLE, session),), types.BIGINT, fails=True)
     source = types.decimal(arg.type)
     type = types.bound_digits(source.precision - source.scale + 1, 0)
-    return apply(_whole_decimals(name, type), (arg,), type, fails=True)
+    exact = _ROUNDED_DECIMALS[name]
+    return apply(lambda value: decimals.fit(exact(decimals.widen(value)), type), (arg,), type, fails=True)
+
+
+def _to_number(step: BoundStep, name: str, session: Session) -> BoundStep:
+    if step.type in (types.STRING, types.NULL):
+        return coerce(step, types.DOUBLE, session)
+    if not types.is_numeric(step.type):
+        raise Refused(f"{name} takes a number, got {types.names([step.type])}")
+    return step
 
 
 def _whole_floats(name: str) -> Kernel:
@@ -48,21 +57,9 @@ def _whole_floats(name: str) -> Kernel:
     return on_arrays(kernel)
 
 
-def _whole_decimals(name: str, type: pa.Decimal128Type) -> Kernel:
-    def kernel(array: pa.Array) -> pa.Array:
-        numbers, size = (
-            to_whole_numbers(array, types.decimal(array.type).precision),
-            10 ** types.decimal(array.type).scale,
-        )
-        made = numbers // size if name == "floor" else -(-numbers // size)
-        return to_decimals(made, nulls(array), type)
-
-    return on_arrays(kernel)
-
-
 def round_half_up(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind ROUND; ties go away from zero."""
-    arg, digits = to_number(args[0], "ROUND takes a number", session), _digits(args[1:])
+    arg, digits = _to_number(args[0], "ROUND", session), _digits(args[1:])
     if types.is_decimal(arg.type):
         type = _rounded_type(arg.type, digits)
         return apply(_round_decimals(digits, type), (arg,), type, fails=True)
@@ -90,26 +87,19 @@ def _rounded_type(type: pa.Decimal128Type, digits: int) -> pa.Decimal128Type:
 
 
 def _round_decimals(digits: int, type: pa.Decimal128Type) -> Kernel:
-    def kernel(array: pa.Array) -> pa.Array:
-        numbers = shift(
-            to_whole_numbers(array, types.decimal(array.type).precision),
-            min(digits - types.decimal(array.type).scale, 0),
-        )
-        return to_decimals(shift(numbers.astype(object), max(-digits, 0)), nulls(array), type)
+    def kernel(value: Value) -> Value:
+        # All numbers are zero by one digit more than they have before the point, and Arrow knows no farther one.
+        nearest = value.type.scale - value.type.precision - 1
+        return decimals.fit(decimals.round_half_up(value, max(digits, nearest)), type)
 
-    return on_arrays(kernel)
+    return kernel
 
 
 def _round_integers(digits: int, type: pa.DataType) -> Kernel:
-    def kernel(array: pa.Array) -> pa.Array:
-        numbers: Numbers = shift(shift(physical(array).astype(object), digits), -digits)
-        mask, limits = nulls(array), np.iinfo(type.to_pandas_dtype())
-        numbers = numbers if mask is None else np.where(mask, 0, numbers)
-        if len(numbers) and not limits.min <= numbers.min() <= numbers.max() <= limits.max:
-            raise unfit("a number", types.name(type))
-        return build(numbers.astype(limits.dtype), mask, type)
-
-    return on_arrays(kernel)
+    exact = types.as_decimal(type)
+    from_integers, to_integers = decimals.from_integers(exact), decimals.to_integers(type)
+    convert = _round_decimals(digits, _rounded_type(exact, digits))
+    return lambda value: to_integers(convert(from_integers(value)))
 
 
 def _round_floats(digits: int, type: pa.DataType) -> Kernel:
@@ -125,7 +115,11 @@ def _round_floats(digits: int, type: pa.DataType) -> Kernel:
         value = Decimal(text)
         # Adding zero turns -0.0 into 0.0: a rounded number has lost its sign on the way through Java's decimals.
         return (
-            float(value.quantize(step, rounding="ROUND_HALF_UP", context=WIDE_CONTEXT) if value.is_finite() else value)
+            float(
+                value.quantize(step, rounding="ROUND_HALF_UP", context=decimals.WIDE_CONTEXT)
+                if value.is_finite()
+                else value
+            )
             + 0.0
         )
 

@@ -1,24 +1,21 @@
 """String functions: case, search, LIKE and substrings.
 
-A pattern of LIKE becomes the fastest of Arrow's kernels that can test for it. A substring is cut on the bytes of all
-rows at once.
+A pattern of LIKE becomes the fastest of Arrow's kernels that can test for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.sql.kernels.casts import coerce
 from eddy.sql.values import types
-from eddy.sql.values.arrays import Kernel, Value, buffer, by_distinct, map_values, nulls, on_arrays, physical, rebase
+from eddy.sql.values.arrays import Kernel, Value, by_distinct, map_values, on_arrays, rebase
 from eddy.sql.values.faults import Fault
 from eddy.sql.values.session import Session
-from eddy.sql.values.step import BoundStep, Refused, apply, constant, strict
-from eddy.tuples.arrays import Numbers
+from eddy.sql.values.step import BoundStep, OnlySpark, Refused, apply, constant, strict
 
 _ASCII_CASE: dict[str, Kernel] = {"upper": pc.ascii_upper, "lower": pc.ascii_lower}
 _FULL_CASE: dict[str, Kernel] = {
@@ -124,9 +121,9 @@ def right(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 
 def _slice(text: BoundStep, start: BoundStep, size: BoundStep) -> BoundStep:
-    if start.value is not None and size.value is not None:
-        return apply(cut_fixed(start.value.as_py(), size.value.as_py()), (text,), types.STRING)
-    return strict(cut_by_row, (text, start, size), types.STRING)
+    if start.value is None or size.value is None:
+        raise OnlySpark("a part of a string is supported where its place and length are the same in all rows")
+    return apply(cut_fixed(start.value.as_py(), size.value.as_py()), (text,), types.STRING)
 
 
 def _integer(step: BoundStep, session: Session) -> BoundStep:
@@ -239,36 +236,3 @@ def cut_fixed(start: int | None, size: int | None) -> Kernel:
 
 def _unknown(value: Value) -> Value:
     return pa.scalar(None, types.STRING) if isinstance(value, pa.Scalar) else pa.nulls(len(value), types.STRING)
-
-
-@on_arrays
-def cut_by_row(texts: pa.Array, starts: pa.Array, sizes: pa.Array) -> pa.Array:
-    """Cut each string at its own place.
-
-    All are cut at once, on their bytes.
-    """
-    mask = nulls(texts, starts, sizes)
-    texts = pc.fill_null(texts, "")
-    edges = buffer(texts, 1, np.dtype(np.int32), more=1)
-    data = np.frombuffer(memoryview(texts.buffers()[2] or b""), np.uint8)
-    # Where each character begins, and one place past the last: characters are whatever is no continuation byte.
-    places = np.append(np.flatnonzero((data & 0xC0) != 0x80), len(data))
-    first = np.searchsorted(places, edges)
-    low, high = _range(physical(starts).astype(np.int64), physical(sizes).astype(np.int64), np.diff(first))
-    return _gather(data, places[first[:-1] + low], places[first[:-1] + high], mask)
-
-
-def _range(starts: Numbers, sizes: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
-    begin = np.where(starts > 0, starts - 1, np.where(starts < 0, lengths + starts, 0))
-    low = np.clip(begin, 0, lengths)
-    return low, np.clip(begin + sizes, low, lengths)
-
-
-def _gather(data: Numbers, begins: Numbers, ends: Numbers, mask: Numbers | None) -> pa.Array:
-    sizes = ends - begins
-    edges = np.zeros(len(sizes) + 1, np.int32)
-    np.cumsum(sizes, out=edges[1:])
-    taken = data[np.repeat(begins - edges[:-1], sizes) + np.arange(edges[-1])]
-    valid = None if mask is None else pa.py_buffer(np.packbits(~mask, bitorder="little"))
-    buffers = [valid, pa.py_buffer(edges), pa.py_buffer(taken)]
-    return pa.Array.from_buffers(types.STRING, len(sizes), buffers)

@@ -1,4 +1,4 @@
-"""Arithmetic on dates, timestamps and intervals.
+"""Arithmetic on dates and timestamps, with intervals.
 
 Arguments that are not about time go on to the arithmetic of numbers. In a zone whose clocks change, the whole days of
 an interval are days of the calendar, and the difference of two timestamps is that of their local times: as in Spark.
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels import arithmetic, interval_math
+from eddy.sql.kernels import arithmetic
 from eddy.sql.kernels import moments as parts
 from eddy.sql.kernels.casts import cast, coerce
 from eddy.sql.values import types, zones
@@ -53,8 +53,6 @@ def add(session: Session, args: Sequence[BoundStep]) -> BoundStep:
         left, right = right, left
     if types.is_temporal(left.type):
         return _later(left, right, session, 1, args)
-    if types.DURATION in (left.type, right.type):
-        return interval_math.combine("+", session, args)
     return arithmetic.binary("+", session, args)
 
 
@@ -65,42 +63,22 @@ def subtract(session: Session, args: Sequence[BoundStep]) -> BoundStep:
         return _later(left, right, session, -1, args)
     if types.is_temporal(left.type) or types.is_temporal(right.type):
         return _difference(session, args)
-    if types.DURATION in (left.type, right.type):
-        return interval_math.combine("-", session, args)
     return arithmetic.binary("-", session, args)
-
-
-def multiply(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind `*`."""
-    if types.DURATION in (args[0].type, args[1].type):
-        return interval_math.scale(session, args)
-    return arithmetic.binary("*", session, args)
-
-
-def divide(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind `/`."""
-    if args[0].type == types.DURATION:
-        return interval_math.divide(session, args)
-    return arithmetic.binary("/", session, args)
-
-
-def divide_whole(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind `div`."""
-    if args[0].type == args[1].type == types.DURATION:
-        whole = [apply(lambda value: value.cast(types.BIGINT), (arg,), types.BIGINT, fails=arg.fails) for arg in args]
-        return arithmetic.binary("div", session, whole)
-    return arithmetic.binary("div", session, args)
 
 
 def _later(left: BoundStep, right: BoundStep, session: Session, sign: int, args: Sequence[BoundStep]) -> BoundStep:
     if left.type == types.DATE and (right.type in _SMALL or right.whole_days):
         return strict(_shift_date(sign, DAY if right.whole_days else 1), (left, right), types.DATE)
     if right.type not in (types.DURATION, types.NULL):
-        raise interval_math.unlike("+" if sign > 0 else "-", args)
+        raise _unlike("+" if sign > 0 else "-", args)
     moment = coerce(left, types.TIMESTAMP, session) if left.type == types.DATE else left
     step = coerce(right, types.DURATION, session)
     zone = None if not types.is_timestamp(moment.type) or session.steady or _is_short(step) else session.zone
     return strict(_shift_time(moment.type, sign, zone), (moment, step), moment.type, fails=True)
+
+
+def _unlike(name: str, args: Sequence[BoundStep]) -> Refused:
+    return Refused(f'"{name}" cannot combine {types.names(arg.type for arg in args)}')
 
 
 def _is_short(step: BoundStep) -> bool:
@@ -142,7 +120,7 @@ def _shift_time(type: pa.DataType, sign: int, zone: str | None) -> Kernel:
 def _difference(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     left, right = args
     if any(not types.is_temporal(arg.type) and arg.type not in (types.STRING, types.NULL) for arg in args):
-        raise interval_math.unlike("-", args)
+        raise _unlike("-", args)
     type = types.common(left.type, right.type) or types.TIMESTAMP
     left, right = (coerce(arg, type, session) for arg in args)
     if type == types.DATE:

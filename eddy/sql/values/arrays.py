@@ -49,16 +49,16 @@ def physical(array: pa.Array) -> np.ndarray[Any, Any]:
     if pa.types.is_boolean(type):
         return array.fill_null(False).to_numpy(zero_copy_only=False)
     if pa.types.is_temporal(type):
-        return buffer(array, 1, np.dtype(np.int32 if pa.types.is_date32(type) else np.int64))
-    return buffer(array, 1, np.dtype(type.to_pandas_dtype()))
+        return buffer(array, np.dtype(np.int32 if pa.types.is_date32(type) else np.int64))
+    return buffer(array, np.dtype(type.to_pandas_dtype()))
 
 
-def buffer(array: pa.Array, at: int, dtype: np.dtype[Any], more: int = 0) -> np.ndarray[Any, Any]:
-    """View one of an array's buffers, as far as its rows go."""
-    found = array.buffers()[at]
+def buffer(array: pa.Array, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """View what an array has behind the mask of its nulls, as far as its rows go."""
+    found = array.buffers()[1]
     if found is None:
         return np.empty(0, dtype)
-    return np.frombuffer(memoryview(found), dtype, len(array) + more + array.offset)[array.offset :]
+    return np.frombuffer(memoryview(found), dtype, len(array) + array.offset)[array.offset :]
 
 
 def nulls(*arrays: pa.Array) -> np.ndarray[Any, Any] | None:
@@ -93,7 +93,7 @@ def rebase(value: Value) -> Value:
 
     A part of an array that was cast has offsets from elsewhere.
     """
-    if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, 1, np.dtype(np.int32))[0]:
+    if isinstance(value, pa.Scalar) or value.offset or not len(value) or not buffer(value, np.dtype(np.int32))[0]:
         return value
     return pa.concat_arrays([value])
 

@@ -53,9 +53,10 @@ def unfit(what: str, name: str) -> Fault:
     return Fault(f'{what} does not fit the type "{name}"; {_WIDER}')
 
 
-def too_long() -> Fault:
-    """Build the fault of an interval too long to be kept."""
-    return Fault(f"the interval does not fit 64 bits of microseconds; {_GUARD}")
+def zone_of_java(name: str) -> Fault:
+    """Build the fault of a zone that is none of those that have a place."""
+    wanted = "write its place, as in America/Los_Angeles, or its offset, as in -08:00"
+    return Unlike(f"the time zone '{name}' is Java's own, and not supported; {wanted}, or {_GUARD}")
 
 
 def reason(fault: Exception) -> str:

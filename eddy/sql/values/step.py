@@ -43,6 +43,10 @@ class Refused(Exception):
         self.at = at
 
 
+class OnlySpark(Refused):
+    """Spark evaluates what is refused here."""
+
+
 class Frame:
     """The rows on which an expression is evaluated.
 

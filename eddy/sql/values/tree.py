@@ -103,29 +103,24 @@ class Literals(Node):
 
 
 @dataclass(frozen=True)
-class Call(Node):
+class AnyCall(Node):
+    """Whatever takes arguments."""
+
+    name: str
+    args: tuple[Node, ...]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The arguments."""
+        return self.args
+
+
+class Call(AnyCall):
     """An operator or a function, by its one lower-case name."""
 
-    name: str
-    args: tuple[Node, ...]
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The arguments."""
-        return self.args
-
-
-@dataclass(frozen=True)
-class UserCall(Node):
+class UserCall(AnyCall):
     """A predicate in Python, asked in a statement."""
-
-    name: str
-    args: tuple[Node, ...]
-
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The arguments."""
-        return self.args
 
 
 @dataclass(frozen=True)
@@ -161,7 +156,7 @@ def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
     """The same tree with other names for its columns, which may depend on where they stand."""
     if isinstance(node, Ref):
         return replace(node, column=name(node))
-    if isinstance(node, Call | UserCall):
+    if isinstance(node, AnyCall):
         return replace(node, args=tuple(rename_refs(arg, name) for arg in node.args))
     if isinstance(node, Cast):
         return replace(node, child=rename_refs(node.child, name))

@@ -13,7 +13,6 @@ import functools
 import re
 import zoneinfo
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,8 +27,6 @@ from eddy.tuples.arrays import Integers
 _FIXED = re.compile(r"(UTC|GMT|Etc/UTC|Etc/GMT|Z)|[+-]\d\d:?\d\d")
 _SECOND = 1_000_000
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-# No change of the clocks is undone within a week.
-_STRIDE = 7 * 86_400
 _CYCLE = 146_097 * 86_400 * _SECOND
 
 
@@ -135,20 +132,16 @@ def days(local: pa.Array) -> pa.Array:
     return build(np.floor_divide(physical(local), DAY).astype(np.int32), nulls(local), types.DATE)
 
 
-def _start(year: int) -> int:
-    return int((datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) - _EPOCH).total_seconds())
-
-
-# A day early, so that local times are on the same side of it as the instants that they mean.
-HORIZON = (_start(2037) - 86_400) * _SECOND
-
-_REPEATED, _LAST = _start(2100) * _SECOND, _start(2510)
+# Arrow's tables end with 2036. A day early, so that local times are on the same side of it as the instants they mean.
+HORIZON = (2_114_380_800 - 86_400) * _SECOND
+_REPEATED = 4_102_444_800 * _SECOND
+"""The beginning of 2100; from then on any 400 years have the same clocks, and Python knows no year after 9999."""
 
 
 def local_within(instants: Integers, zone: str) -> Integers:
     """Give the local times of instants behind the horizon."""
-    changes, _, offsets = _changes_of(zone)
-    return instants + offsets[np.searchsorted(changes, _fold(instants), side="right")]
+    known = zoneinfo.ZoneInfo(zone)
+    return instants + _find_offsets(instants, lambda moment: moment.astimezone(known))
 
 
 def instants_within(local: Integers, zone: str) -> Integers:
@@ -156,44 +149,14 @@ def instants_within(local: Integers, zone: str) -> Integers:
 
     A time that comes twice is the earlier; one that is skipped moves on: both keep the offset from before the change.
     """
-    _, walls, offsets = _changes_of(zone)
-    return local - offsets[np.searchsorted(walls, _fold(local), side="right")]
-
-
-def _fold(micros: Integers) -> Integers:
-    late = micros >= _REPEATED + _CYCLE
-    return np.where(late, (micros - _REPEATED) % _CYCLE + _REPEATED, micros)
-
-
-@functools.lru_cache(maxsize=64)
-def _changes_of(zone: str) -> tuple[Integers, Integers, Integers]:
-    """Find the changes of a zone.
-
-    With them come the local times that follow, and the offsets around them.
-    """
     known = zoneinfo.ZoneInfo(zone)
-
-    def offset(at: int) -> int:
-        moment = (_EPOCH + datetime.timedelta(seconds=at)).astimezone(known)
-        return int((moment.utcoffset() or datetime.timedelta()).total_seconds())
-
-    changes: list[int] = []
-    first = HORIZON // _SECOND
-    offsets, low = [offset(first)], first
-    for high in range(first + _STRIDE, _LAST, _STRIDE):
-        if offset(high) != offsets[-1]:
-            changes.append(_change_at(offset, low, high))
-            offsets.append(offset(high))
-        low = high
-    at, around = np.array(changes, np.int64), np.array(offsets, np.int64)
-    walls = at + np.maximum(around[:-1], around[1:])
-    return at * _SECOND, walls * _SECOND, around * _SECOND
+    return local - _find_offsets(local, lambda moment: moment.replace(tzinfo=known))
 
 
-def _change_at(offset: Any, low: int, high: int) -> int:
-    """Find the second of the change between two, by halves."""
-    before = offset(low)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if offset(middle) == before else (low, middle)
-    return high
+def _find_offsets(micros: Integers, place: Callable[[datetime.datetime], datetime.datetime]) -> Integers:
+    """Ask Python for the offset of each moment, once for all that are equal."""
+    folded = np.where(micros >= _REPEATED, (micros - _REPEATED) % _CYCLE + _REPEATED, micros)
+    moments, rows = np.unique(folded, return_inverse=True)
+    zero, microsecond = datetime.timedelta(), datetime.timedelta(microseconds=1)
+    placed = (place(_EPOCH + int(moment) * microsecond) for moment in moments)
+    return np.array([(one.utcoffset() or zero) // microsecond for one in placed], np.int64)[rows]

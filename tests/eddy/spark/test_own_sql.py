@@ -12,12 +12,15 @@ import pyspark
 import pytest
 
 import eddy
-from eddy.errors import QueryError, SparkOnlyError
+from eddy.errors import CheckpointError, QueryError, SparkOnlyError
 from eddy.jobs.commands.explain import text as explain_job
 from eddy.jobs.config.config import load
 from eddy.jobs.run.checking import check, divide_filters
 from eddy.query import Filter, Query, Range, Stream, Table, fingerprint
+from eddy.query.binding import bind
+from eddy.spark.pushdown import divide_columns, leave_to_spark
 from eddy.sql.text.spark_functions import SPARK_FUNCTIONS
+from tests.eddy.sql import test_spark as typed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -188,6 +191,46 @@ def test_times_of_a_table_that_spark_computes_a_column_of_stay_as_they_are(spark
         spark.conf.set("spark.sql.session.timeZone", str(zone))
 
 
+ONLY_TYPES_TELL = [
+    "substring(s, j) <> ''",
+    "w * 2 < 100",
+    "upper(d) <> 'NAN'",
+    "v * 2 >= interval 0 seconds",
+    "x > z - interval 1 day * i",
+    "z > TIMESTAMP '1960-01-01 00:00:00 PST'",
+]
+
+
+@pytest.mark.parametrize("text", ONLY_TYPES_TELL)
+def test_what_only_the_types_of_columns_tell_is_left_to_spark_as_well(spark: SparkSession, text: str) -> None:
+    table = typed.frame(spark)
+    wanted = sorted(row.i or 0 for row in table.where(text).collect())
+    assert wanted
+    asked = Filter("f", on="s", where=text)
+    for pushdown in (True, False):
+        query = Query(streams=[Stream("s")], filters=[asked], select=["s.i"])
+        found = eddy.attach(query, {"s": table}, pushdown=pushdown)
+        assert sorted(row.i or 0 for row in found.collect()) == wanted
+    beside = eddy.where(table, asked, lambda t: pd.Series([True] * len(t)))
+    assert sorted(row.i or 0 for row in beside.collect()) == wanted
+
+
+def test_a_checkpoint_from_when_it_was_ours_is_refused_with_the_way_out() -> None:
+    asked = Filter("f", on="s", where="substring(j, k) = 'x'")
+    query, schemas = Query(streams=[Stream("s")], filters=[asked]), {"s": pa.Table.from_pylist(ROWS).schema}
+    before = fingerprint.of(bind(query, schemas))
+    divided = divide_columns(leave_to_spark(query, schemas), schemas)
+    way = r"substring\(j, k\) = 'x'\": rows are stored without it, .* begin a new checkpoint"
+    with pytest.raises(CheckpointError, match=way):
+        fingerprint.check(before, fingerprint.of(bind(divided.query, divided.schemas)))
+
+
+def test_what_only_types_tell_has_no_key_that_spark_cannot_keep() -> None:
+    asked = Filter("f", on="s", where="substring(j, k) = 'x'", on_error="drop")
+    with pytest.raises(QueryError, match=r"(?s)on_error: an error in its text is.*a part of a string is"):
+        leave_to_spark(Query(streams=[Stream("s")], filters=[asked]), {"s": pa.Table.from_pylist(ROWS).schema})
+
+
 def test_without_spark_it_is_refused_with_a_hint() -> None:
     query = Query(streams=[Stream("s")], filters=[AS_IT_IS])
     rows = pa.Table.from_pylist(ROWS)
@@ -196,6 +239,8 @@ def test_without_spark_it_is_refused_with_a_hint() -> None:
         eddy.run_local(query, {"s": rows})
     with pytest.raises(QueryError, match=hint.replace("deep", "sql_1")):
         eddy.where(rows, DEEP)
+    with pytest.raises(QueryError, match=r'"sql_1": a part of a string is .*; Spark alone evaluates it, in a filter'):
+        eddy.where(rows, "substring(j, k) = 'x'")
 
 
 def test_what_goes_over_several_inputs_or_says_how_to_evaluate_is_refused() -> None:
@@ -222,12 +267,16 @@ where = "date_trunc('minute', timestamp) = timestamp"
 [filters.odd]
 on = "s"
 where = "value % 2 = 1"
+[filters.typed]
+on = "s"
+where = "substring('abc', value) = 'c'"
 [engine]
 pushdown = false
 """)
     checked = check(load(tmp_path / "job.toml"))
     told = "filter \"deep\": Spark's own SQL, not checked here: date_trunc('minute', timestamp) = timestamp"
     assert told in checked.warnings
+    assert "filter \"typed\": Spark's own SQL, not checked here: substring('abc', value) = 'c'" in checked.warnings
     assert "= timestamp; by Spark, as a column over which the eddy routes" in explain_job(checked)
     assert checked.binding is not None
     parts = fingerprint.of(divide_filters(checked, checked.binding)[1])

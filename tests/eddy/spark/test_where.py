@@ -106,6 +106,24 @@ def test_without_a_report_the_rows_are_the_same(spark: SparkSession, kind: str) 
         eddy.report_of(ours)
 
 
+@pytest.mark.parametrize("report", [True, False])
+def test_what_is_no_column_is_computed_for_functions_alone(spark: SparkSession, report: bool) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frame = wide(spark, 2).alias("f")
+    named = eddy.predicate(columns=["ST.deep"], name="named")(lambda deep: deep % 5 > 0)
+    asked = [(is_odd, "st.deep"), named, (lambda k: k < 899, F.col("k") - 1), (lambda k: k % 9 > 0, F.col("k"))]
+    asked += [(lambda k: k > 30, "f.k"), (lambda empty: empty.isna(), F.col("map")[F.col("k")])]
+    ours = eddy.where(frame, *asked, report=report)
+    assert ours.schema == frame.schema
+    expected = found(frame.where("st.deep % 2 = 1 and k % 5 > 0 and k < 900 and k % 9 > 0 and k > 30"))
+    assert sum(expected.values()) > 100
+    assert found(ours) == expected
+    for wrong, said in [("st.nope", 'Spark finds no such field in column "st"'), ("g.k", 'unknown stream "g"')]:
+        with pytest.raises(eddy.QueryError, match=f'column "{wrong}": {said}'):
+            eddy.where(frame, (is_odd, wrong))
+
+
 def test_behind_and_before_other_steps_of_one_plan(spark: SparkSession) -> None:
     frame = wide(spark, 3).drop("gap", "map").cache()
     ours, theirs = eddy.where(frame, *PYTHON, "k < 900", "length(`na.me`) > 1"), natively(frame)
@@ -320,6 +338,9 @@ def test_rows_that_were_put_aside_are_a_frame_of_their_own(spark: SparkSession, 
     stream = eddy.where(feeds.stream(spark, tmp_path / "in", [rows]), is_odd, reads)
     aside = feeds.answer(eddy.rejected(stream), tmp_path / "checkpoint").results
     assert aside["k"].to_pylist() == [3, 7]
+    by_field = eddy.where(spark.createDataFrame(rows).selectExpr("k", "struct(text) as st"), (reads, "st.text"))
+    assert sorted(row["k"] for row in eddy.rejected(by_field).collect()) == [3, 4, 7]
+    assert eddy.rejected(by_field).columns == ["k", "st", "rejected_by", "rejected_because"]
     assert aside.column_names == ["k", "text", "rejected_by", "rejected_because"]
     assert all(why.startswith("ValueError") for why in aside["rejected_because"].to_pylist())
 

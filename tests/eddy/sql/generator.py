@@ -49,11 +49,12 @@ _TEMPLATES = {
         *("length({S})", "coalesce({N}, {N})", "case when {B} then {N} else {N} end", "if({B}, {N}, {N})"),
         *("nullif({N}, {N})", "greatest({N}, {N})", "least({N}, {N}, 5)", "year({T})", "second({T})", "dayofweek({T})"),
         *("case when {N} <> 0 then 1e0 / ({N} * 0e0 + 2) end", "(j * 2 + {N} * 1e0)", "round({N}, 1)"),
+        *("({D} + {D})", "({D} - {D})", "({D} * {D})", "({D} / nullif({D}, 0))", "({D} % nullif({D}, 0))"),
     ],
     "string": [
         *("upper({S})", "lower({S})", "substring({S}, {I}, {I})", "({S} || {S})", "trim({S})", "left({S}, {I})"),
         *("right({S}, {I})", "concat({S}, i, {S})", "coalesce({S}, {S})", "if({B}, {S}, {S})", "nullif({S}, {S})"),
-        *("case when {B} then {S} when {B} then {S} end", "ltrim({S})", "rtrim('b', {S})", "substring({S} from j)"),
+        *("case when {B} then {S} when {B} then {S} end", "ltrim({S})", "rtrim('b', {S})"),
         *("greatest({S}, {S})", "least({S}, 'b')"),
     ],
     "condition": [
@@ -86,10 +87,9 @@ _TEMPLATES = {
         "greatest({T}, {T})",
         "if({B}, {T}, {T})",
     ],
-    "length": ["({V} + {V})", "-({V})", "({V} * 2)", "({T} - {T})", "abs({V})", "({V} / 3)"],
-    "index": ["0"],
+    "length": ["-({V})", "({T} - {T})", "abs({V})"],
 }
-_LEAVES["index"] = ["0", "1", "2", "-2", "3", "-7", "j", "t"]
-_TEMPLATES["index"] = _LEAVES["index"]
-_KINDS["I"] = "index"
-_FILL["index"] = _fill
+_LEAVES["decimal"] = ["m", "n", "cast(j as decimal(6,2))", "-7.25", "3"]
+_LEAVES["index"] = ["0", "1", "2", "-2", "3", "-7"]
+for letter, kind in (("I", "index"), ("D", "decimal")):
+    _TEMPLATES[kind], _KINDS[letter], _FILL[kind] = _LEAVES[kind], kind, _fill

@@ -75,7 +75,7 @@ DEEP = [
     (("abs(0 + ", "i", ")"), DEEPEST_BRACKETS - 1),
     (("coalesce(i / 1, ", "i", ")"), DEEPEST_BRACKETS - 1),
     (("if(i / 2 > 1, ", "i", ", 1 / i)"), DEEPEST_BRACKETS - 1),
-    (("substring(s, length(", "s", "))"), DEEPEST_BRACKETS // 2 - 1),
+    (("substring(", "s", ", 1)"), DEEPEST_BRACKETS - 1),
     (("trim('x' from ", "s", ")"), DEEPEST_BRACKETS - 1),
     (("case when ", "b", " then b end"), DEEPEST_BRACKETS - 1),
     (("", "b", " = b"), HIGHEST - 2),

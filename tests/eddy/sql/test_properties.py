@@ -10,7 +10,7 @@ from eddy.sql import Column, parse
 
 TEXT = st.text(alphabet="aB%_\\\n.*ßé🎉", max_size=6)
 SIZES = st.integers(-8, 8)
-COLUMNS = [Column(None, name) for name in ("s", "p", "n", "m")]
+COLUMNS = [Column(None, name) for name in ("s", "p")]
 
 
 def quoted(text: str) -> str:
@@ -53,20 +53,6 @@ def test_like_with_a_pattern_in_each_row(rows: list[tuple[str, str]]) -> None:
 def substring(text: str, start: int, size: int) -> str:
     begin = start - 1 if start > 0 else len(text) + start if start < 0 else 0
     return "".join(text[at] for at in range(begin, begin + size) if 0 <= at < len(text))
-
-
-ROWS = st.lists(st.tuples(st.none() | TEXT, st.none() | SIZES, st.none() | SIZES), min_size=1, max_size=8)
-
-
-@given(ROWS)
-def test_substring_of_columns(rows: list[tuple[str | None, int | None, int | None]]) -> None:
-    texts, starts, sizes = zip(*rows, strict=True)
-    arrays = pa.array(texts, pa.string()), pa.nulls(len(rows), pa.string()), pa.array(starts, pa.int32())
-    expected = [
-        None if text is None or start is None or size is None else substring(text, start, size)
-        for text, start, size in rows
-    ]
-    assert evaluate("substring(s, n, m)", *arrays, pa.array(sizes, pa.int32())) == expected
 
 
 @given(st.lists(TEXT, min_size=1, max_size=4), SIZES, SIZES)

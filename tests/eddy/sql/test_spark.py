@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, SparkOnlyError
 from eddy.requirements import read_numbers
 from eddy.spark.versions import DOUBLES_QUOTES, find_doubled
 from eddy.sql import Column, parse
@@ -124,6 +124,16 @@ def test_spark_refuses_what_is_listed(table: DataFrame) -> None:
         kept = list(pool.map(lambda text: accepted(table, text), cases.REFUSED))
     taken = [text for text, kept_it in zip(cases.REFUSED, kept, strict=True) if kept_it]
     assert taken == ([] if read_numbers(table.sparkSession.version) >= (4, 3) else TAKEN_BEFORE_4_3)
+
+
+def test_spark_takes_what_is_left_to_it(table: DataFrame) -> None:
+    assert len(table.selectExpr(*(f"{text} AS c{place}" for place, text in enumerate(cases.OF_SPARK))).collect()) == 10
+
+
+@pytest.mark.parametrize("text", cases.OF_SPARK)
+def test_we_leave_it_to_spark_with_a_hint(text: str) -> None:
+    with pytest.raises(SparkOnlyError, match=r"^here: [^\n]+; Spark alone evaluates it, [^\n]+\n  .*\n *\^"):
+        ours(text)
 
 
 @pytest.mark.parametrize("text", cases.REFUSED)

@@ -5,14 +5,12 @@ Each distinct value is converted once where Arrow has no kernel with Spark's rul
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from eddy.sql.kernels import moments
 from eddy.sql.kernels.decimals import quantize
@@ -37,8 +35,6 @@ _FLAGS = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
 }
-# Java writes numbers from this size on, and below the other, with an exponent.
-_LARGE, _SMALL = 1e7, 1e-3
 
 
 def read(target: pa.DataType) -> Kernel:
@@ -150,8 +146,6 @@ def read_instants(zone: str) -> Kernel:
 
 def write(source: pa.DataType) -> Kernel:
     """Give the kernel that writes values of a type without a zone."""
-    if types.is_floating(source):
-        return _floats
     if types.is_time(source):
         return moments.times
     if source == types.DATE:
@@ -175,34 +169,6 @@ def _decode(value: Value) -> Value:
 def write_instants(zone: str) -> Kernel:
     """Give the kernel that writes timestamps as strings."""
     return lambda value: moments.times(zones.localize(value, zone))
-
-
-def _floats(value: Value) -> Value:
-    return _respelled(pc.cast(value, types.STRING))
-
-
-def java_float(text: str) -> str:
-    """Spell a number as Java does, from its shortest digits.
-
-    >>> java_float("1e+07"), java_float("0.001"), java_float("-12.5")
-    ('1.0E7', '0.001', '-12.5')
-    """
-    value = float(text)
-    if not math.isfinite(value):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
-    sign, digits, exponent = Decimal(text).normalize().as_tuple()
-    figures, point = "".join(map(str, digits)), len(digits) + int(exponent)
-    minus = "-" if sign else ""
-    if value == 0:
-        return f"{minus}0.0"
-    if _SMALL <= abs(value) < _LARGE:
-        padded = figures.ljust(point, "0") if point > 0 else "0" * (1 - point) + figures
-        at = max(point, 1)
-        return f"{minus}{padded[:at]}.{padded[at:] or '0'}"
-    return f"{minus}{figures[0]}.{figures[1:] or '0'}E{point - 1}"
-
-
-_respelled = map_values(lambda text: None if text is None else java_float(text), types.STRING)
 
 
 _decimals = map_values(lambda number: None if number is None else format(number, "f"), types.STRING)
