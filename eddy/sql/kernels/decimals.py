@@ -34,11 +34,11 @@ DIVIDING = ("/", "%", "div")
 _BIGINT_DIGITS = 18
 
 
-def fit(value: Value, type: pa.DataType) -> Value:
+def fit(value: Value, type: pa.Decimal128Type) -> Value:
     """Convert decimals to a type that must hold them exactly."""
+    more = type.scale - value.type.scale
     try:
-        more = type.scale - value.type.scale if types.is_decimal(type) and types.is_decimal(value.type) else 0
-        if more > 0 and value.type.precision + more > types.MAX_DIGITS:
+        if more > 0 and types.MAX_DIGITS >= value.type.precision > types.MAX_DIGITS - more:
             # Arrow does not notice that a number with more zeros is beyond 128 bits.
             value = value.cast(pa.decimal256(value.type.precision + more, type.scale))
         return value.cast(type)

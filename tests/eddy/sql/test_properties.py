@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, trunc
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -95,8 +96,8 @@ def round_half_up(value: Fraction, digits: int) -> Fraction:
     return Fraction(size if value > 0 else -size, 10**digits)
 
 
-def fractions(array: Iterable[Decimal | None]) -> list[Fraction | None]:
-    return [None if value is None else Fraction(value) for value in array]
+def fractions(values: Iterable[Any]) -> list[Fraction | None]:
+    return [None if value is None else Fraction(value) for value in values]
 
 
 # With the zeros of the other type Arrow would take some of these for small numbers.
