@@ -1,23 +1,31 @@
 """What caches save: R(A) S(A, B) T(B), where rows of T find the same pairs of R and S again and again.
 
 `fixed` in the written order is the baseline, and its copy the control. "a cache" uses the one of R and S for T from the
-beginning, "no memory" the same without anything that is kept; `a_caching` has to find out.
+beginning, "no memory" the same without anything that is kept; `a_caching` has to find out, and so has `auto`, for which
+caches are one way among others. The clock is that of the process, so that other programs take nothing away: of engines
+that have threads it counts them all.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import joins
-from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting
+from benchmarks import joins, peers
+from benchmarks.contenders import Duck
+from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting, summary
+from benchmarks.workloads import Workload as Shape
+from benchmarks.workloads import batches as make_batches
 from eddy import wiring
 from eddy.clocks import make_work_clock
 from eddy.comparison.workload import Workload
+from eddy.engine import Engine
+from eddy.engine.snapshot import Snapshot
 from eddy.jobs.experiments.workloads.joins.chain import chain
 from eddy.query import Query
 from eddy.tuples.arrow import one_batch
@@ -26,7 +34,8 @@ from eddy.wiring import PolicyChoice
 Batch = Mapping[str, pa.RecordBatch]
 
 WITHOUT, CONTROL = "without", "without (control)"
-CACHE, NO_MEMORY, OURS = "a cache", "a cache, no memory", "a_caching"
+CACHE, NO_MEMORY, OURS, AUTO, KEPT = "a cache", "a cache, no memory", "a_caching", "auto", "a cache, saved"
+AUTO_ALONE = "auto, no caches among its arms"
 
 FORCED: PolicyChoice = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"], "without": 1e-6}
 
@@ -36,6 +45,8 @@ CONTENDERS: Mapping[str, tuple[PolicyChoice, int | None]] = {
     CACHE: (FORCED, None),
     NO_MEMORY: (FORCED, 0),
     OURS: ({"name": "a_caching", "order": "fixed"}, None),
+    AUTO: ("auto", None),
+    AUTO_ALONE: ({"name": "auto", "arms": ["source", "content", "query_mesh"]}, None),
 }
 """What routes, and the bytes that caches have."""
 
@@ -50,6 +61,17 @@ IN_WINDOW = 10
 """Micro-batches that a window holds: so many more come before the clock starts."""
 
 
+TWENTY: Mapping[str, Any] = {"multiplicity": 20, "meets": 0.05, "rates": "1 1 5"}
+
+RESTARTS = 20
+
+CHAIN_ROWS, CHAIN_WARM = 1_000, 10
+"""Rows of each stream in a micro-batch of a chain, and micro-batches in its window."""
+
+CHAIN_DOMAINS = (200_000, 500, 10_000)
+"""Values of the keys of a chain: a row of c finds twenty rows of b, of which one in twenty meets a row of a."""
+
+
 def pairs(batches: int = BATCHES) -> Iterator[Line]:
     """One pair for a key, five T for each: what little there is to save."""
     yield from _compare("one S for a key, T five times as fast", {"multiplicity": 1, "rates": "1 1 5"}, 1.2, batches)
@@ -62,8 +84,7 @@ def five(batches: int = BATCHES) -> Iterator[Line]:
 
 def twenty(batches: int = BATCHES) -> Iterator[Line]:
     """Twenty S for a key, one of which meets an R."""
-    more = {"multiplicity": 20, "meets": 0.05, "rates": "1 1 5"}
-    yield from _compare("twenty S for a key, 5 % meet an R", more, 3.5, batches)
+    yield from _compare("twenty S for a key, 5 % meet an R", TWENTY, 3.5, batches)
 
 
 def hundred(batches: int = BATCHES) -> Iterator[Line]:
@@ -104,7 +125,75 @@ def _compare(
         for run in contenders.values():
             run(batch)
     goals: dict[str, Goal] = dict.fromkeys((CACHE, OURS), ("at most", 1 / goal))
-    yield from ratios(contenders, parts[IN_WINDOW:], baseline=WITHOUT, goals=goals, agree=joins.agree)
+    yield from ratios(
+        contenders, parts[IN_WINDOW:], baseline=WITHOUT, goals=goals, agree=joins.agree, clock=time.process_time
+    )
+
+
+def restarts(batches: int = RESTARTS) -> Iterator[Line]:
+    """The first micro-batch after a restart, for which caches are empty or were saved, beside one without caches."""
+    count = batches + IN_WINDOW + WARM
+    made = chain(rows=count * BATCH_ROWS, window=IN_WINDOW * BATCH_ROWS, seed=SEED, **TWENTY)
+    parts = cut(made, count)
+    yield "twenty S for a key, stopped after each micro-batch; " + setting(
+        rows=count * BATCH_ROWS, batch=BATCH_ROWS, seed=SEED
+    )
+    stopped: dict[str, tuple[PolicyChoice, str]] = {
+        WITHOUT: ("fixed", "forget"),
+        CONTROL: ("fixed", "forget"),
+        CACHE: (FORCED, "forget"),
+        KEPT: (FORCED, "keep"),
+    }
+    saved: dict[str, Snapshot] = {}
+    times = np.zeros((count, len(stopped)))
+    chance = np.random.default_rng(SEED)
+    for number, batch in enumerate(parts):
+        answers: dict[str, object] = {}
+        for which in chance.permutation(len(stopped)):
+            label = list(stopped)[which]
+            policy, state = stopped[label]
+            running = make_engine(made.query, batch, policy, None, cache_state=state)
+            if label in saved:
+                running.restore(saved[label])
+            begun = time.process_time()
+            answers[label] = pa.Table.from_batches(running.run(batch), schema=running.schema)
+            times[number, which] = time.process_time() - begun
+            saved[label] = running.snapshot()
+        joins.agree(answers)
+    goals: dict[str, Goal] = {CACHE: ("at most", 1.1)}
+    yield from summary(list(stopped), times[IN_WINDOW + WARM :], baseline=WITHOUT, goals=goals)
+
+
+def beside(batches: int = BATCHES) -> Iterator[Line]:
+    """Chains of three and four streams beside DuckDB and Polars, which are told nothing of what they found before."""
+    for keys in ({"x": "ab", "y": "bc"}, {"x": "ab", "y": "bc", "z": "cd"}):
+        workload = Shape(name="chain", keys=keys, domains=partial(_list_domains, len(keys)))
+        parts = make_batches(workload.data((batches + WARM + CHAIN_WARM) * CHAIN_ROWS), CHAIN_ROWS)
+        yield f"a chain of {len(workload.streams)}; " + setting(
+            rows=len(parts) * CHAIN_ROWS, batch=CHAIN_ROWS, seed=SEED
+        )
+        policies: dict[str, PolicyChoice] = {
+            WITHOUT: "fixed",
+            CONTROL: "fixed",
+            CACHE: {"name": "a_caching", "order": "fixed", "force": ["cached_a_b"], "without": 1e-6},
+            OURS: {"name": "a_caching", "order": "fixed"},
+        }
+        contenders: dict[str, Callable[[Batch], object]] = {
+            label: contender(workload.query(), parts[0], policy, None) for label, policy in policies.items()
+        }
+        contenders["duckdb"] = Duck(workload)
+        if not peers.without_polars():
+            from benchmarks.polars_joins import PolarsJoins  # noqa: PLC0415  it imports what need not be there
+
+            contenders["polars"] = PolarsJoins(workload, "".join(workload.streams))
+        for batch in parts[:CHAIN_WARM]:
+            for run in contenders.values():
+                run(batch)
+        yield from ratios(contenders, parts[CHAIN_WARM:], baseline=WITHOUT, agree=joins.agree, clock=time.process_time)
+
+
+def _list_domains(count: int, _: object) -> Sequence[int]:
+    return CHAIN_DOMAINS[:count]
 
 
 def cut(workload: Workload, count: int) -> Sequence[Batch]:
@@ -120,9 +209,21 @@ def cut(workload: Workload, count: int) -> Sequence[Batch]:
 
 
 def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | None) -> Callable[[Batch], pa.Table]:
-    """Build an engine with some memory for caches."""
+    """Build what runs an engine with some memory for caches."""
+    engine = make_engine(query, first, policy, memory)
+
+    def run(batch: Batch) -> pa.Table:
+        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
+
+    return run
+
+
+def make_engine(
+    query: Query, first: Batch, policy: PolicyChoice, memory: int | None, *, cache_state: str = "forget"
+) -> Engine:
+    """Build an engine, for rows as in a first micro-batch."""
     schemas = {name: part.schema for name, part in first.items()}
-    engine = wiring.engine(
+    return wiring.engine(
         query,
         schemas,
         policy,
@@ -132,12 +233,8 @@ def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | No
         working=make_work_clock(),
         seed=0,
         cache_memory=memory,
+        cache_state=cache_state,
     )
 
-    def run(batch: Batch) -> pa.Table:
-        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
-    return run
-
-
-BENCHMARKS = (pairs, five, twenty, hundred, scans, updates, strangers)
+BENCHMARKS = (pairs, five, twenty, hundred, scans, updates, strangers, restarts, beside)

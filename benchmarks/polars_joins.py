@@ -8,7 +8,7 @@ given: the one that the loop by hand has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -42,8 +42,9 @@ class PolarsJoins:
         Equal times come in the order of the streams.
         """
         plan, seen, now = new[origin].lazy(), [origin], pl.col(f"{origin}_ts")
-        for target in [s for s in self._order if s != origin]:
-            keys = [key for key, members in self._keys.items() if target in members and {*members} & {*seen}]
+        while left := [s for s in self._order if s not in seen]:
+            # The next one that some key joins with what is there.
+            target, keys = next((s, keys) for s in left if (keys := self._list_keys(s, seen)))
             known = [next(s for s in seen if s in self._keys[key]) for key in keys]
             then = pl.col(f"{target}_ts")
             plan = plan.join(
@@ -54,6 +55,9 @@ class PolarsJoins:
             ).filter(now - then <= self._window, then <= now if target < origin else then < now)
             seen.append(target)
         return plan.select(pl.col(f"{s}_id").alias(s) for s in self._streams)
+
+    def _list_keys(self, target: str, seen: Sequence[str]) -> list[str]:
+        return [key for key, members in self._keys.items() if target in members and {*members} & {*seen}]
 
 
 def _name_columns(stream: str, batch: Batch) -> pl.DataFrame:

@@ -190,8 +190,7 @@ class ACaching(Policy):
             return
         (hop,), (statistic,) = observation.hops, observation.statistics
         if observation.origin in self._shared.streams and statistic.rows_in:
-            seconds, upkeep = statistic.seconds, observation.upkeep
-            self._shared.observe(observation.origin, hop, statistic.rows_in, seconds, upkeep)
+            self._shared.observe(observation.origin, hop, statistic, observation.upkeep)
 
     def learn(self) -> None:
         """Let the order learn, and judge the caches of each stream."""

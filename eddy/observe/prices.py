@@ -176,7 +176,7 @@ class Prices:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        rows, work, _, seconds, *_ = statistic
+        rows, work, _, seconds, _, _ = statistic
         if hop.operator in self.probes:
             work += rows
             self._waiting[PROBES].append((rows, work, seconds))

@@ -187,15 +187,15 @@ class Cache:
         refused = np.zeros(keys, np.bool_)
         frontier = Frontier(np.arange(keys), {})
         for target in self._finder.order((), keyed=True):
-            ranges = self._finder.find(target, frontier, codes)
-            candidates = np.bincount(frontier.at, weights=ranges.per_probe(), minlength=keys)[:keys]
-            refused[:keys] |= candidates > MOST_OF_KEY
-            candidates[refused[:keys]] = 0
-            # Keys that this step has no room for wait for the next: they come after all others that are wanted.
-            keys = max(int(np.searchsorted(np.cumsum(candidates), MOST_CANDIDATES, side="right")), 1)
-            kept = np.flatnonzero((frontier.at < keys) & ~refused.take(frontier.at))
-            frontier, ranges = frontier.take(kept), ranges.take(kept)
-            frontier = self._finder.join(target, frontier, codes, ranges.expand(0, len(kept)))
+            at, rows, stop = self._finder.find(target, frontier, codes).read(0, MOST_CANDIDATES)
+            if stop < len(frontier.at):
+                # Keys that this step has no room for wait for the next: they come after all others that are wanted.
+                refused[0] |= frontier.at[stop] == 0
+                keys = max(int(frontier.at[stop]), 1)
+            owners = frontier.at.take(at)
+            refused |= np.bincount(owners, minlength=len(refused)) > MOST_OF_KEY
+            kept = np.flatnonzero((owners < keys) & ~refused.take(owners))
+            frontier = self._finder.join(target, frontier, (at.take(kept), rows.take(kept)))
         frontier = frontier.keep((frontier.at < keys) & ~refused.take(frontier.at))
         counts = np.bincount(frontier.at, minlength=keys)
         times = self._deadlines.find(frontier.ids)
@@ -256,17 +256,13 @@ class Cache:
             yield frontier
             return
         target, *others = targets
-        ranges = self._finder.find(target, frontier, ())
-        total, begun = np.cumsum(ranges.per_probe()), 0
+        reach, begun = self._finder.find(target, frontier, ()), 0
         while begun < len(frontier.at):
-            before = int(total[begun - 1]) if begun else 0
-            end = max(int(np.searchsorted(total, before + MOST_CANDIDATES, side="right")), begun + 1)
-            lot = np.arange(begun, end)
-            made = self._finder.join(target, frontier.take(lot), (), ranges.take(lot).expand(0, len(lot)))
+            at, rows, begun = reach.read(begun, MOST_CANDIDATES)
+            made = self._finder.join(target, frontier, (at, rows))
             if target in olds:
                 made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
             yield from self._extend(self._keep_if_keyed(made, target), others, olds)
-            begun = end
 
     def _keep_if_keyed(self, frontier: Frontier, latest: str) -> Frontier:
         """Keep the combinations whose key is held, once the latest of their inputs has made it whole."""

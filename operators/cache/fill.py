@@ -12,16 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
+from eddy.kernels.choice import choose_kernels
 from eddy.kernels.masks import COMPARE
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.conditions import JoinPair
+from eddy.operators.index.catalog import Candidates
 from eddy.operators.keys import Key
 from eddy.operators.pairs import mask_equal, mask_inside
 from eddy.operators.stem import Stem
 from eddy.query import Range
-from eddy.tuples.arrays import KeyCodes, Mask, RowIds
+from eddy.tuples.arrays import KeyCodes, Mask, RowIds, Valid
 from eddy.tuples.request import Request
-from eddy.tuples.runs import Ranges, scan_all
+from eddy.tuples.runs import scan_all
 
 
 class Frontier(NamedTuple):
@@ -40,10 +43,34 @@ class Frontier(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """What a row of an input must agree in: its key, and the code for each combination."""
+    """What a row of an input must agree in: its key, the code for each combination, and which of these have one."""
 
     own: Key
     codes: KeyCodes
+    known: Valid
+
+
+class Reach(NamedTuple):
+    """Where the candidates of combinations are in one more input, and what numbers ask of them."""
+
+    stem: Stem
+    found: Candidates
+    asked: Screen
+
+    def read(self, first: int, most: int) -> tuple[RowIds, RowIds, int]:
+        """Give the candidates from a combination on: combinations by place, each with a row, and up to which those are.
+
+        They are at most so many, or of a single combination.
+        """
+        kernels, (ranges, served, walk) = choose_kernels().kernels, self.found
+        if walk is None:
+            seen = kernels.screen(ranges, self.asked, first, most)
+        else:
+            seen = kernels.walk(walk, self.asked, first, most, False)
+        catalog = self.stem.catalog
+        catalog.note_candidates(served, seen.candidates, lambda: ranges.expand(first, seen.stop)[1])
+        catalog.note_matches(served, seen.rows)
+        return seen.at, seen.rows, seen.stop
 
 
 class Finder:
@@ -51,73 +78,61 @@ class Finder:
 
     def __init__(self, scope: Scope, key: CacheKey, stems: Mapping[str, Stem]) -> None:
         self._scope, self._key, self._stems = scope, key, stems
+        # What agrees in all combinations that are ever asked for: without it inputs that only others connect would be
+        # gone through whole.
+        self._equalities = [*scope.equalities, *key.list_alike()]
 
     def order(self, start: Collection[str], *, keyed: bool) -> list[str]:
         """Put the other inputs in order: those first that an index finds by what is known by then."""
         known, order = set(start), list[str]()
         own = {side.input for side in self._key.sides} if keyed else set[str]()
         while left := [name for name in self._scope.inputs if name not in known]:
-            reached = {name for e in self._scope.equalities if known & e.sides.keys() for name in e.sides}
+            reached = {name for e in self._equalities if known & e.sides.keys() for name in e.sides}
             ordered = {name for o in self._scope.orders if known & o.sides.keys() for name in o.sides}
             order.append(min(left, key=lambda name: (name not in reached, name not in own, name not in ordered)))
             known.add(order[-1])
         return order
 
-    def find(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> Ranges:
+    def find(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> Reach:
         """Find the candidates of each combination in one more input; `codes` are those of its key, if that is known."""
-        stem, rows = self._stems[target], len(frontier.at)
-        wanted: dict[int, KeyCodes] = {}
-        for own, code in self._list_agreements(target, frontier, codes):
-            wanted.setdefault(stem.catalog.number(own), code)
-        if wanted:
-            ranges = stem.catalog.find_ranges(Request({number: wanted[number] for number in sorted(wanted)}))
-        else:
-            ranges = self._find_by_order(target, frontier) or scan_all(rows, len(stem))
-        valid = self._mask_valid(target, frontier)
-        if valid is not None:
-            ranges.counts[~valid] = 0
-        return ranges
+        stem, agreements = self._stems[target], self._list_agreements(target, frontier, codes)
+        asked = Screen(
+            terms=[Term("=", *own.stored, wanted, known) for own, wanted, known in agreements],
+            before=None,
+            ranked=None,
+            times=None,
+            bounds=NO_BOUNDS,
+            alive=stem.alive if stem.dead else None,
+            stored=len(stem),
+        )
+        wanted = {stem.catalog.number(own): code for own, code, _ in reversed(agreements)}
+        if not wanted:
+            return Reach(stem, self._find_by_order(target, frontier), asked)
+        request = Request({number: wanted[number] for number in sorted(wanted)})
+        return Reach(stem, stem.catalog.walk(request) or stem.catalog.find(request), asked)
 
-    def _find_by_order(self, target: str, frontier: Frontier) -> Ranges | None:
+    def _find_by_order(self, target: str, frontier: Frontier) -> Candidates:
         """Find candidates by a comparison, where no equality finds them."""
         stem = self._stems[target]
         for one in self._list_linked(self._scope.orders, target, frontier):
             own, other = one.sides[target], one.other(target)
             number, codes = stem.catalog.number(own.key), other.key.codes(frontier.ids[other.input])
-            return stem.catalog.find_ranges(Request({}, number, [(one.ops[target], codes)]))
-        return None
+            return stem.catalog.find(Request({}, number, [(one.ops[target], codes)]))
+        return Candidates(scan_all(len(frontier.at), len(stem)), ())
 
-    def _mask_valid(self, target: str, frontier: Frontier) -> Mask | None:
-        """Mask the combinations that have all keys by which the input is searched: null equals nothing."""
-        links = self._list_linked(self._scope.equalities, target, frontier)
-        links = links or self._list_linked(self._scope.orders, target, frontier)
-        others = [one.other(target) for one in links]
-        valid = [v for side in others if (v := side.key.valid(frontier.ids[side.input])) is not None]
-        return np.logical_and.reduce(valid) if valid else None
-
-    def join(
-        self, target: str, frontier: Frontier, codes: Sequence[KeyCodes], candidates: tuple[RowIds, RowIds]
-    ) -> Frontier:
+    def join(self, target: str, frontier: Frontier, candidates: tuple[RowIds, RowIds]) -> Frontier:
         """Extend combinations by those of the candidates that may join with them."""
         at, rows = candidates
-        agreements = [(own, code.take(at)) for own, code in self._list_agreements(target, frontier, codes)]
         made = Frontier(frontier.at.take(at), {name: ids.take(at) for name, ids in frontier.ids.items()})
         made = Frontier(made.at, {**made.ids, target: rows})
-        mask = self._stems[target].alive.take(rows)
-        for own, code in agreements:
-            mask &= own.codes(rows) == code
-        made = made.keep(mask)
-        made = made.keep(self._mask_present(target, made, [own for own, _ in agreements]))
+        made = made.keep(self._mask_ordered(target, made))
         made = made.keep(self._mask_timely(target, made))
         return self._keep_equal(target, made)
 
-    def _mask_present(self, target: str, made: Frontier, keys: Sequence[Key]) -> Mask:
-        """Mask the rows that have the keys, and those that compare as asked."""
+    def _mask_ordered(self, target: str, made: Frontier) -> Mask:
+        """Mask the rows that compare as asked; null compares with nothing."""
         rows = made.ids[target]
         mask: Mask = np.ones(len(rows), np.bool_)
-        for own in keys:
-            present = own.valid(rows)
-            mask = mask if present is None else mask & present
         for one in self._list_linked(self._scope.orders, target, made):
             own, other = one.sides[target].key, one.other(target)
             mask &= COMPARE[one.ops[target]](own.codes(rows), other.key.codes(made.ids[other.input]))
@@ -148,10 +163,14 @@ class Finder:
 
     def _list_agreements(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> list[Agreement]:
         """List what rows of an input must agree in with the key, and with the rows that are there."""
-        found = [Agreement(own, codes[place].take(frontier.at)) for place, own in self._key.list_own(target) if codes]
-        for one in self._list_linked(self._scope.equalities, target, frontier):
+        found = [
+            Agreement(own, codes[place].take(frontier.at), None) for place, own in self._key.list_own(target) if codes
+        ]
+        for one in self._list_linked(self._scope.equalities if codes else self._equalities, target, frontier):
+            # Null equals nothing, whatever code stands there.
             other = one.other(target)
-            found.append(Agreement(one.sides[target].key, other.key.codes(frontier.ids[other.input])))
+            ids = frontier.ids[other.input]
+            found.append(Agreement(one.sides[target].key, other.key.codes(ids), other.key.valid(ids)))
         return found
 
     def _list_linked(self, pairs: Sequence[JoinPair], target: str, frontier: Frontier) -> list[JoinPair]:

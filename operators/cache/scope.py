@@ -19,14 +19,28 @@ LARGEST_PART = 4
 
 @dataclass(frozen=True)
 class CacheKey:
-    """The sides of equalities, all of inputs of the cache, whose codes a combination is looked up by."""
+    """The sides of equalities, all of inputs of the cache, whose codes a combination is looked up by.
+
+    `brought` says for each side which is the first that tuples bring the same code for: of `s.k = r.k` and `s.k = t.k`
+    rows of s bring one code for both, so combinations whose `r.k` and `t.k` differ are never asked for.
+    """
 
     sides: tuple[Side, ...]
+    brought: tuple[int, ...]
 
     @property
     def text(self) -> str:
         """Write it for people, and as the access pattern of hops."""
-        return ", ".join(side.text for side in self.sides)
+        same = [
+            [s.text for s, at in zip(self.sides, self.brought, strict=True) if at == n] for n in range(len(self.sides))
+        ]
+        return ", ".join(" = ".join(texts) for texts in same if texts)
+
+    def list_alike(self) -> list[JoinPair]:
+        """List the sides of different inputs that tuples bring one code for, as equalities among the inputs."""
+        pairs = combinations(zip(self.sides, self.brought, strict=True), 2)
+        alike = [(one, other) for (one, at), (other, to) in pairs if at == to and one.input != other.input]
+        return [JoinPair(sides={s.input: s for s in pair}, ops={s.input: "=" for s in pair}) for pair in alike]
 
     def list_own(self, name: str) -> list[tuple[int, Key]]:
         """List the sides of an input: their places among all, and their keys."""
@@ -71,7 +85,9 @@ class Scope:
             own, other = _sort_sides(one, spans)
             found.setdefault(own.key, (own, other))
         pairs = sorted(found.values(), key=lambda pair: (pair[0].input, pair[0].text))
-        return CacheKey(tuple(own for own, _ in pairs)), tuple(other for _, other in pairs)
+        others = tuple(other for _, other in pairs)
+        codes = [other.key for other in others]
+        return CacheKey(tuple(own for own, _ in pairs), tuple(map(codes.index, codes))), others
 
     def find_left(self, spans: frozenset[str]) -> Conditions:
         """Find the conditions that say more about a tuple and a combination than that their key is the same.

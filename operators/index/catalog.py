@@ -224,12 +224,6 @@ class Catalog:
         walk = Walk(chained.chain, request.hashes(field.keys), self._rises)
         return Candidates(NO_RANGES, [((key_map, request.pattern), 0)], walk)
 
-    def find_ranges(self, request: Request) -> Ranges:
-        """Find the candidates of tuples for whom chains are no use, and keep maps for more of them."""
-        if self._serving.be_plain(request.pattern):
-            self._looks.clear()
-        return self.find(request).ranges
-
     def find(self, request: Request, bounds: TimeBounds | None = None, before: RowIds | None = None) -> Candidates:
         """Find the candidates of some tuples, and say what has served them.
 

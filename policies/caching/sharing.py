@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from eddy.contracts import CacheNote, Hop, Prices, Statistics
+from eddy.contracts import CacheNote, Hop, Prices, Statistic, Statistics
 from eddy.policies.caching.candidates import Candidate
 from eddy.policies.caching.rest import LONGEST, LONGEST_IN_USE
 from eddy.policies.caching.select import select
 from eddy.policies.caching.states import PROFILED, TRIED, UNUSED, USED, Standing, StreamCaches
-from eddy.policies.caching.worth import LATEST, ROUNDS
+from eddy.policies.caching.worth import LATEST, ROUNDS, LookUps
 from eddy.policies.shared.merit import Costs
 
 HOPELESS = 1.5
@@ -30,6 +30,10 @@ and fewer of them come with a key that another has found."""
 HOPELESS_AT_ONCE = 10.0
 """The same for the first rounds of all: to find what comes with a key takes a few times what its probes take, unless
 most rows are dropped by the first probe, and the cache finds what would never have been looked for."""
+
+ROUNDS_LOST = 8
+"""Rounds of what a cache promised to save that its trial may cost in any case: to find what a scan finds takes several
+times what the probes take for the same rows, once, and saves nearly all of it ever after."""
 
 TRIALS_SHARE = 0.01
 """The share of what probes take that trials in vain may cost: the dearer one was, the later is the next."""
@@ -106,6 +110,9 @@ class SharedCaches:
         self._probes = probes
         self.streams: dict[str, StreamCaches] = {}
         self._upkeep: dict[Hop, Upkeep] = {}
+        self._look_ups = LookUps()
+        # What the caches that are tried would save in a round.
+        self._promised: dict[Hop, float] = {}
 
     def find(self, origin: str) -> StreamCaches:
         """Find the caches of a stream."""
@@ -119,11 +126,15 @@ class SharedCaches:
         """Find what it takes to keep a cache up; one and the same key makes it one cache, whoever comes with it."""
         return self._upkeep.setdefault(hop, Upkeep())
 
-    def observe(self, origin: str, hop: Hop, rows: float, seconds: float, upkeep: float) -> None:
+    def observe(self, origin: str, hop: Hop, step: Statistic, upkeep: float) -> None:
         """Count a step of a cache, and which of its seconds were upkeep."""
-        self.find(origin).observe(hop, rows, seconds - upkeep)
+        stream, seconds = self.find(origin), step.seconds - upkeep
+        stream.observe(hop, step.rows_in, seconds)
         if self._costs == "time":
             self.find_upkeep(hop).add(upkeep)
+            # In its first round nearly all keys are missing.
+            if stream.has_begun(hop):
+                self._look_ups.add(step.rows_in, step.evaluated, seconds)
 
     @property
     def is_idle(self) -> bool:
@@ -162,6 +173,7 @@ class SharedCaches:
             stream.end_round(rows.get(origin, 0.0))
         for upkeep in self._upkeep.values():
             upkeep.end_round()
+        self._look_ups.end_round()
         if self._force:
             return
         for hop in list(dict.fromkeys(one.hop for stream in self.streams.values() for one in stream.candidates)):
@@ -208,9 +220,19 @@ class SharedCaches:
         is_falling = any(user.standing.takings.is_falling for user in users)
         if share <= 1 - self._change and seen >= LATEST:
             self._adopt(users, share, known)
-        elif seen >= LATEST + ROUNDS or (share > _find_limit(seen) and (seen < LATEST or not is_falling)):
+        elif seen >= LATEST + ROUNDS or (
+            share > _find_limit(seen) and (seen < LATEST or not is_falling) and self._has_lost_much(hop, users, known)
+        ):
             for user in self._list_users(hop, TRIED):
                 self._give_up(user, f"tried, and took {share:.2f} of what the probes take", known)
+
+    def _has_lost_much(self, hop: Hop, users: Sequence[User], known: Known) -> bool:
+        """Whether a trial has cost more than what the cache promised to save in some rounds."""
+        lost = self.find_upkeep(hop).all
+        for user in users:
+            taken = user.standing.takings
+            lost += (taken.price_of_all - self._price_without(user, known)) * taken.all_rows
+        return lost > ROUNDS_LOST * self._promised.get(hop, 0.0)
 
     def _adopt(self, users: Sequence[User], share: float, known: Known) -> None:
         """Use a cache wherever it saves, and keep those that save most together."""
@@ -266,6 +288,7 @@ class SharedCaches:
         if promises[best] > LEAST_PROMISE * whole:
             if not self._list_users(best, USED):
                 self.find_upkeep(best).begin()
+            self._promised[best] = promises[best]
             for user in users[best]:
                 user.stream.begin_trial(user.candidate)
 
@@ -284,7 +307,7 @@ class SharedCaches:
             if stream.is_trying or not stream.rows:
                 continue
             for one, standing in stream.list_standing(PROFILED, UNUSED):
-                promise = stream.promise(one, *known) - self._find_saved(stream, one, known)
+                promise = stream.promise(one, *known, self._look_ups) - self._find_saved(stream, one, known)
                 if promise > 0 and stream.is_due(one, *known):
                     yield User(stream, one, standing), promise
 
@@ -325,6 +348,8 @@ class SharedCaches:
         return {
             "streams": {origin: stream.snapshot() for origin, stream in self.streams.items()},
             "upkeep": [[*hop, upkeep.snapshot()] for hop, upkeep in self._upkeep.items()],
+            "look_ups": self._look_ups.snapshot(),
+            "promised": [[*hop, promise] for hop, promise in self._promised.items()],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -333,6 +358,10 @@ class SharedCaches:
             self.find(origin).restore(told)
         for operator, pattern, told in state["upkeep"]:
             self.find_upkeep(Hop(operator, pattern)).restore(told)
+        # An older version did not know what look-ups take, nor what was promised.
+        if "look_ups" in state:
+            self._look_ups.restore(state["look_ups"])
+        self._promised = {Hop(*hop): promise for *hop, promise in state.get("promised", ())}
 
 
 def _find_limit(seen: int) -> float:

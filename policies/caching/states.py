@@ -12,7 +12,7 @@ from eddy.contracts import Hashes, Hop, Prices, Statistics
 from eddy.observe.distinct import DistinctKeys, estimate_misses
 from eddy.policies.caching.candidates import Candidate, place
 from eddy.policies.caching.select import Offer
-from eddy.policies.caching.worth import LATEST, ROUNDS, Takings, price_filters, price_probes
+from eddy.policies.caching.worth import LATEST, ROUNDS, LookUps, Takings, price_filters, price_probes
 from eddy.policies.shared.merit import Costs
 from eddy.query.join_graph import probe_target
 
@@ -98,7 +98,11 @@ class StreamCaches:
 
     def stand(self, candidate: Candidate) -> Standing:
         """Say how a cache stands."""
-        return self._known.setdefault(candidate.hop, Standing(self._costs))
+        # Asked for several times with each task: what is known already is not made anew.
+        found = self._known.get(candidate.hop)
+        if found is None:
+            found = self._known[candidate.hop] = Standing(self._costs)
+        return found
 
     def list_standing(self, *states: str) -> Iterator[tuple[Candidate, Standing]]:
         """List the caches in some states."""
@@ -137,6 +141,10 @@ class StreamCaches:
         """Count a step of a cache, without what it takes to keep it up."""
         if hop in self._known:
             self._known[hop].takings.add(rows, seconds)
+
+    def has_begun(self, hop: Hop) -> bool:
+        """Whether a cache has been in use for a round."""
+        return hop in self._known and self._known[hop].takings.seen > 0
 
     def note_keys(self, hop: Hop, keys: Callable[[], Hashes]) -> None:
         """Count the keys that come to a place, where a cache may soon be tried."""
@@ -215,8 +223,8 @@ class StreamCaches:
                 tuples *= statistics[hop].rate
         return tuples * price
 
-    def promise(self, one: Candidate, prices: Prices, statistics: Statistics) -> float:
-        """Say what a cache could save in a round, if its look-ups cost what a probe costs.
+    def promise(self, one: Candidate, prices: Prices, statistics: Statistics, look_ups: LookUps) -> float:
+        """Say what a cache could save in a round, if its look-ups cost what a probe costs, or what those of others do.
 
         What comes with a key that has not come before is found as the probes would.
         """
@@ -226,7 +234,9 @@ class StreamCaches:
         without = self.price_probes(one, tuples, prices, statistics)
         least = min((self._price_one(hop, tuples, prices) for hop in hops), default=0.0)
         hits = 1.0 - self._estimate_misses(self._route[one.start], self._interval * coming)
-        return (hits * without - least * (1 + SHARE_OF_PROBES)) * tuples if without else 0.0
+        # What has been tried is known by what it took itself, and waits for that long enough.
+        known = look_ups.price(tuples) if self.stand(one).state == PROFILED else 0.0
+        return hits * without * tuples - max(least * (1 + SHARE_OF_PROBES) * tuples, known) if without else 0.0
 
     def _estimate_misses(self, hop: Hop, tuples: float) -> float:
         """Estimate the share of so many tuples whose key comes for the first time; 0 while nothing is known."""

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from eddy.contracts import Hop, Prices, Statistics
+from eddy.observe.prices import Fit
 from eddy.policies.shared.merit import Costs
 
 ROUNDS = 10
@@ -22,6 +23,13 @@ LATEST = 3
 
 STILL_FALLING = 0.9
 """Times what the round before took below which a cache is still being filled."""
+
+
+COMBINATION = 1e-7
+"""Seconds that it takes to hold a combination against a row, rather too many than too few: some 50 nanoseconds."""
+
+REMEMBERED = 256
+"""Rounds for which it is remembered what look-ups took, once there are none: a machine may have been busy."""
 
 
 class Takings:
@@ -92,6 +100,46 @@ class Takings:
         """Go on from a snapshot."""
         self.seen, self._now, rounds = state[0], list(state[1]), state[2]
         self._rounds = deque([list(one) for one in rounds], maxlen=ROUNDS)
+
+
+class LookUps:
+    """What a step of look-ups takes, by those of all caches that were tried: two caches differ in what they find.
+
+    >>> known = LookUps()
+    >>> known.price(1_000)
+    0.0
+    >>> for rows in (1_000, 2_000) * 4:
+    ...     known.add(rows, 0, 1e-3 + 1e-6 * rows)
+    >>> round(known.price(1_000), 4)
+    0.002
+    """
+
+    def __init__(self) -> None:
+        self._fit, self._idle = Fit(), 0
+
+    def add(self, rows: float, found: float, seconds: float) -> None:
+        """Count a step, without what it takes to hold so many combinations against its rows."""
+        self._fit.add(rows, rows, seconds - COMBINATION * found)
+        self._idle = 0
+
+    def end_round(self) -> None:
+        """End a round; what is old is forgotten."""
+        self._idle += 1
+        if self._idle > REMEMBERED:
+            self._fit, self._idle = Fit(), 0
+
+    def price(self, rows: float) -> float:
+        """What so many rows are expected to take; 0 while nothing is known."""
+        price = self._fit.price
+        return price.step + price.unit * rows
+
+    def snapshot(self) -> list[float]:
+        """Plain values."""
+        return [self._idle, *self._fit.snapshot()]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a snapshot."""
+        self._idle, self._fit = int(state[0]), Fit.restore(state[1:])
 
 
 def price_filters(

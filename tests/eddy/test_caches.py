@@ -16,13 +16,16 @@ from hypothesis import strategies as st
 import eddy
 from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.engine import rounds
+from eddy.kernels.choice import choose_kernels
 from eddy.local import Run
 from eddy.observe.caching import CacheCount
 from eddy.operators.cache import cache as caching
+from eddy.operators.cache import fill
 from eddy.operators.cache import store as storing
 from eddy.operators.cache.cache import Cache
 from eddy.operators.cache.room import Caches
 from eddy.operators.cache.whole import WholeCache
+from eddy.operators.index.catalog import Catalog
 from eddy.query import Range, Rows
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
@@ -57,17 +60,19 @@ class Eager(Policy):
     policy=st.sampled_from([Eager, Joining]),
     memory=st.sampled_from([0, FEW_KEYS, None]),
     most=st.sampled_from([1, 3, 1 << 16, 1 << 16]),
+    lot=st.sampled_from([2, 5, 1 << 18]),
     collide=st.booleans(),
     seed=st.integers(0, 2**32),
 )
 def test_any_cache_gives_the_naive_answer(
-    case: Case, policy: type[Policy], memory: int | None, most: int, *, collide: bool, seed: int
+    case: Case, policy: type[Policy], memory: int | None, most: int, lot: int, *, collide: bool, seed: int
 ) -> None:
-    """Whatever the room, and also where keys with a few candidates are refused, or many have one hash."""
+    """Whatever the room, also where keys with a few candidates are refused, some wait, or many have one hash."""
     with pytest.MonkeyPatch.context() as patch:
         if collide:
             patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
         patch.setattr(caching, "MOST_OF_KEY", most)
+        patch.setattr(caching, "MOST_CANDIDATES", lot)
         tiny.parts_of(patch, 2)
         patch.setattr(caching, "PURGE_SHARE", 1_000)
         check(case, policy, memory, seed)
@@ -107,11 +112,12 @@ def check(case: Case, policy: PolicyChoice, memory: int | None, seed: int) -> No
 @given(
     case=keyed.cases(),
     memory=st.sampled_from([FEW_KEYS, None]),
+    lot=st.sampled_from([2, 5, 1 << 18]),
     collide=st.booleans(),
     seed=st.integers(0, 2**32),
 )
 def test_keys_that_are_held_have_all_their_combinations(
-    case: Case, memory: int | None, *, collide: bool, seed: int
+    case: Case, memory: int | None, lot: int, *, collide: bool, seed: int
 ) -> None:
     """After each micro-batch: those that join by brute force, with rows that are there and that no filter failed."""
     with pytest.MonkeyPatch.context() as patch:
@@ -124,6 +130,7 @@ def test_keys_that_are_held_have_all_their_combinations(
             return counts
 
         patch.setattr(Caches, "settle", settle_and_check)
+        patch.setattr(caching, "MOST_CANDIDATES", lot)
         tiny.parts_of(patch, 2)
         if collide:
             patch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
@@ -284,12 +291,14 @@ def is_inside(cache: Cache, rows: Mapping[str, int]) -> bool:
 
 
 def read_key(cache: Cache, combination: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The key of a combination; none where a side is null, or no tuple can bring it."""
     rows = dict(zip(cache.scope.inputs, combination, strict=True))
     sides = cache.key.sides
     valid = [side.key.valid(np.array([rows[side.input]])) for side in sides]
     if any(one is not None and not one[0] for one in valid):
         return None
-    return tuple(int(side.key.codes(np.array([rows[side.input]]))[0]) for side in sides)
+    key = tuple(int(side.key.codes(np.array([rows[side.input]]))[0]) for side in sides)
+    return key if all(key[first] == code for code, first in zip(key, cache.key.brought, strict=True)) else None
 
 
 def pairs(policy: Any, memory: int | None = None, rows: int = 400) -> Run:
@@ -320,6 +329,30 @@ def test_a_cache_says_what_it_has_done() -> None:
     assert told["tapped"].tolist()[1:] == told["fresh"].tolist()[1:]
     assert told["tapped"][0] == 0
     assert run.report.batches()["cache_bytes"].tolist() == told["nbytes"].tolist()
+
+
+def test_inputs_that_only_another_connects_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of s come with one key for r and t, so of these only rows with one key make combinations."""
+    monkeypatch.setattr(fill, "scan_all", lambda *_: pytest.fail("all rows were gone through"))
+    chance = np.random.default_rng(0)
+    data = {name: pa.table({"ts": np.arange(400), "k": chance.integers(0, 20, 400)}) for name in "rst"}
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in "rst"]
+    query = eddy.Query(streams=streams, joins=["r.k = s.k", "s.k = t.k"], select=["r.ts", "s.ts as b", "t.ts as c"])
+    policy = {"name": "a_caching", "order": "fixed", "force": ["cached_r_t"]}
+    run = eddy.run_local(query, data, policy=policy, batch_rows=50)
+    assert found_in(run.results) == found_in(eddy.run_local(query, data, policy="fixed", batch_rows=50).results)
+    told = run.report.caches()
+    assert told["key"].unique().tolist() == ["r.k = t.k"]
+    assert told["fresh"].sum() > 400
+    assert told["hits"].sum() > 200
+
+
+@pytest.mark.skipif(choose_kernels().kernels.name != "numba", reason="without compiled kernels there are no chains")
+def test_caches_go_along_the_chains_of_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need no index of their own, and take nobody's away."""
+    monkeypatch.setattr(Catalog, "find", lambda *_: pytest.fail("an index was searched that is no chain"))
+    run = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, rows=2_000)
+    assert run.report.caches()["filled"].sum() == 20
 
 
 def test_without_memory_rows_of_a_step_share_what_they_find() -> None:
