@@ -70,6 +70,21 @@ BATCHES = 40
 KINDS_ROWS = 14_000
 """Rows of a stream, of which the slow kinds take some seconds each."""
 
+RANKED: Mapping[str, IndexChoice] = {
+    UNTIL: SEPARATE,
+    "orders only": {"kind": "patterns", "chains": False},
+    OURS: None,
+    "3 hash": {"kind": "hash", "count": 3},
+    "bit-address, 12 bits": {"kind": "bits", "bits": 12},
+    "bit-address, 16 bits": {"kind": "bits", "bits": 16},
+}
+"""Kinds whose prices are held against their times."""
+
+RANKED_ROWS = 8_000
+
+FAR = 1.1
+"""How many times as long one kind must take for its price to have to be the higher one."""
+
 Contender = Callable[[Batch], pa.Table]
 
 
@@ -202,6 +217,31 @@ def _cells(workload: Workload, policy: PolicyChoice, name: str, rows: int) -> It
     yield f"{took['indexing_seconds'].sum() / seconds:12.1%}{took['tuning_seconds'].sum() / seconds:12.2%}"
 
 
+def ranks(rows: int = RANKED_ROWS, graphs: Sequence[Workload] = (COMPLETE, COMMON)) -> Iterator[Line]:
+    """Whether prices put kinds in the order of their times: pairs of kinds that differ by a tenth or more."""
+    right, pairs = 0, 0
+    for workload, policy in itertools.product(graphs, ("fixed", "random")):
+        yield f"{workload.name}, policy {policy}; predicted, in millions of looks, and CPU seconds; {rows:,} rows"
+        found = {name: _predict(workload, policy, index, rows) for name, index in RANKED.items()}
+        for name, (predicted, seconds) in found.items():
+            yield f"{name:<28}{predicted / 1e6:12.2f}{seconds:12.3f}"
+        for (one, took), (other, needed) in itertools.combinations(found.values(), 2):
+            if max(took, needed) >= FAR * min(took, needed):
+                right, pairs = right + ((one < other) == (took < needed)), pairs + 1
+    yield f"in the right order: {right} of {pairs} pairs"
+
+
+def _predict(workload: Workload, policy: PolicyChoice, index: IndexChoice, rows: int) -> tuple[float, float]:
+    """Give what searches of a whole run were predicted to take, and what the run took."""
+    parts = batches(workload.data(rows))
+    engine = _engine(workload, parts[0], policy, index)
+    counters, seconds = [], 0.0
+    for batch in parts:
+        seconds += _drain(engine, batch)
+        counters.append(engine.read_counters())
+    return float(Report(counters).indexes()["predicted"].sum()), seconds
+
+
 def restored(rows: int = ROWS // 2, turns: int = 5, graphs: Sequence[Workload] = (COMPLETE, FIVE)) -> Iterator[Line]:
     """The first micro-batch after a restore, beside the one that the engine would have run."""
     yield "seconds of the first micro-batch after a restore, in times of the same one without"
@@ -308,5 +348,6 @@ BENCHMARKS = (
     table,
     described,
     cost,
+    ranks,
     restored,
 )

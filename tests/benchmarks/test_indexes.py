@@ -66,6 +66,12 @@ def test_looks_of_a_catalog_and_of_a_tuner_are_measured() -> None:
     assert looks[1].endswith(" us")
 
 
+def test_prices_are_held_against_times() -> None:
+    lines = [str(line) for line in indexes.ranks(rows=300, graphs=(PAIR,))]
+    assert len(lines) == 2 * (1 + len(indexes.RANKED)) + 1
+    assert lines[-1].startswith("in the right order: ")
+
+
 def test_rows_of_chains_and_decisions_have_prices() -> None:
     head, windows, *lines = [str(line) for line in index_calls.links(windows=(512, 1_024), turns=2)]
     assert head.startswith("chains, kernels of ")

@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission, price, serving
+from eddy.operators.index import admission, catalog, price, serving
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -495,8 +495,14 @@ def graph_batches(phases: list[dict[str, int]], each: int, rows: int = 100) -> l
     return parts
 
 
-def test_a_search_that_becomes_common_has_its_own_map_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_room_for_more", [True, False])
+def test_a_search_that_becomes_common_has_its_own_map_at_once(
+    has_room_for_more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is counted what the map that served it finds in vain, whatever was predicted when it was rare."""
+    if not has_room_for_more:
+        # Nothing may be built beside what there is before the micro-batch is over.
+        monkeypatch.setattr(catalog.Catalog, "grows_dear", lambda *_: False)
     # Room for two maps of `b` out of three.
     monkeypatch.setattr(stem, "SPARE", 8)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
