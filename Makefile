@@ -19,12 +19,12 @@ export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(PY)
 step = echo '$(1)'; begun=$$(date +%s); $(2); ended=$$?; echo "$(1): $$(($$(date +%s) - begun)) s"; exit $$ended
 
 .DEFAULT_GOAL := help
-.PHONY: help check test versions oldest lowest demo dist kafka bench notebooks peers soak lint format cover venv java clean
+.PHONY: help check test versions oldest lowest demo dist kafka bench notebooks peers soak soak-long lint format cover venv java clean
 # A target whose recipe failed half-way must be made again.
 .DELETE_ON_ERROR:
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 check: $(VENV)/.dev ## Check style and types, and run every test that starts neither Spark nor a process
 	@$(call step,check,$(PY) -m tests.tiers check --timeout=300 $(ARGS))
@@ -100,10 +100,12 @@ notebooks: java $(VENV)/.dev ## Execute the notebooks; build/notebooks has them 
 	@$(PY) -m nbconvert --execute $(PAGES) --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 	@echo "build/notebooks has them as pages"
 
-soak: java $(VENV)/.dev ## Run what takes long: random queries, bad inputs, bugs put in, killed tasks and drivers, 500 micro-batches
-	@$(PYTEST) --timeout=1200 -m long $(ARGS)
-	@$(PY) -m tests.eddy.spark.soak
-	@$(PY) -m tests.soak
+soak: java $(VENV)/.dev ## Run what takes long: bugs put in, killed tasks and drivers, random queries, bad inputs, 500 micro-batches
+	@$(call step,long tests,$(PY) -m tests.tiers soak --timeout=1200 $(ARGS))
+	@$(call step,soak,$(PY) -m tests.soak)
+
+soak-long: java $(VENV)/.dev ## Try ten times as many random queries, bad inputs and micro-batches: hours
+	@$(PY) -m tests.soak --times 10
 
 lint: $(VENV)/.dev ## Check style (ruff) and types (mypy --strict)
 	@$(call step,style (ruff),$(PY) -m ruff check --quiet .)

@@ -32,7 +32,7 @@ WARM = 1
 """Turns that do not count: workers import and compile in them."""
 
 OURS, CONTROL, AUTO = "where, content", "where again (control)", "where, auto"
-CHAINED, HAND = "chained pandas_udf", "by hand"
+CHAINED = "chained pandas_udf"
 ROWS = {"costly": 100_000, "cheap": 1_000_000, "single": 200_000, "wide": 40_000}
 WIDTH = 200
 

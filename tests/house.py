@@ -74,8 +74,6 @@ SMALL_ON_PURPOSE: Mapping[str, str] = {
 REGISTRY = "registry"
 # Importers of a room that the table names one by one.
 FEW_ROOMS = 6
-# What the figure of comments is about: the rooms that a tuple goes through.
-ENGINE = ("tuples", "kernels", "predicates", "classes", "query", "operators", "routing", "engine")
 
 # A room's plug-ins: the method that only a plug-in has, and the dict that must list it.
 KINDS = {
@@ -526,33 +524,6 @@ def small_files(found: Iterable[Module], excused: Collection[str]) -> list[str]:
     return complaints + [f"{name}: needs no reason in SMALL_ON_PURPOSE" for name in excused if name not in small]
 
 
-def ambiguous_names(found: Iterable[Module]) -> Mapping[str, Sequence[str]]:
-    """The names of classes and aliases that several modules define, and those modules."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for module in found:
-        for name in dict.fromkeys(_type_names(module.tree.body)):
-            places[name].append(module.name)
-    return {name: where for name, where in sorted(places.items()) if len(where) > 1}
-
-
-def _type_names(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """The names that a module gives to classes, and to types that it puts together."""
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Assign):
-            yield from (name for name in _targets(node) if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name))
-        elif isinstance(node, ast.If):  # what only a type checker reads
-            yield from _type_names(node.body)
-
-
-def comment_share(found: Iterable[Module]) -> float:
-    """The share of lines that are comments, and not docstrings."""
-    found = list(found)
-    comments = sum(line.lstrip().startswith("#") for module in found for line in module.text.splitlines())
-    return comments / max(1, sum(module.lines for module in found))
-
-
 # `eddy.jobs` is ours, `jobs` may be a user's own. An import, what `-m` starts, and "module:name" in quotes.
 _IMPORTS = r"(?:\b(?:from|import)|(?<![\w-])-m) +"
 _NAMES = r"(?<![\w./])(?=[\w.]+:[a-z_]\w*[\"'])"
@@ -620,30 +591,12 @@ def room_table(found: Iterable[Module]) -> Iterator[tuple[str, ...]]:
         yield (one, str(len(own)), f"{sum(module.lines for module in own):,}", told)
 
 
-def figures(found: Iterable[Module]) -> Iterator[tuple[str, str]]:
-    """What tells a house from a corridor."""
-    shipped = [module for module in found if module.name.partition(".")[0] == "eddy"]
-    folder, size = folder_sizes(shipped).most_common(1)[0]
-    inits = sum(module.is_init for module in shipped)
-    several = ambiguous_names(shipped)
-    yield "modules in the largest flat folder", f"{size} ({folder}); at most {MOST_FILES}"
-    yield "modules with a single importer, registries aside", str(len(single_importers(shipped)))
-    yield "files shipped", f"{len(shipped)}, {inits} of them __init__.py"
-    yield "class and alias names with two meanings", f"{len(several)}{': ' if several else ''}{', '.join(several)}"
-    share = comment_share(module for module in shipped if is_in(module.room, ENGINE))
-    yield f"comment lines in {', '.join(ENGINE)}", f"{share:.1%}"
-
-
 def main() -> int:
-    """Print the rooms, and the figures."""
-    found = list(modules(*SHIPPED, "benchmarks"))
-    rows = list(room_table(found))
+    """Print the rooms."""
+    rows = list(room_table(modules(*SHIPPED, "benchmarks")))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for room_name, files, lines, by in rows:
         print(f"{room_name:<{widths[0]}}  {files:>{widths[1]}}  {lines:>{widths[2]}}  {by}".rstrip())
-    print()
-    for what, figure in figures(found):
-        print(f"{what}: {figure}")
     return 0
 
 

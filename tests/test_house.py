@@ -434,22 +434,6 @@ def test_the_table_has_every_room_and_every_file() -> None:
     assert sum(int(row[1]) for row in rows) == len(found)
 
 
-def test_the_figures_count_what_they_say() -> None:
-    one = python("eddy.tuples.a", "# why", "class Run: ...", "Rows = list[int]", "MOST = 1")
-    other = python(
-        "eddy.tuples.b", "from eddy.tuples import a", "if TYPE_CHECKING:", "    Rows = int", "class Run: ..."
-    )
-    assert house.ambiguous_names([one, other]) == {
-        "Rows": ["eddy.tuples.a", "eddy.tuples.b"],
-        "Run": [one.name, other.name],
-    }
-    assert house.single_importers([one, other]) == {one.name: other.name}
-    assert house.comment_share([one, other]) == 1 / 8
-    told = dict(house.figures([one, other]))
-    assert told["files shipped"].startswith("2,")
-    assert told["modules in the largest flat folder"].startswith("2 (eddy.tuples)")
-
-
 def test_an_init_holds_no_logic() -> None:
     found = [
         path for folder in (*house.SHIPPED, "benchmarks", "tests") for path in (ROOT / folder).rglob("__init__.py")

@@ -1,9 +1,10 @@
-"""Runs tests on two cores: `python -m tests.tiers all` every test, `python -m tests.tiers check` the quick ones.
+"""Runs tests on two cores: `python -m tests.tiers all` every test, `check` the quick ones, `soak` what takes long.
 
 `all` runs two tiers side by side: the tests that need Spark or a process of their own, which leave one core idle most
 of the time, and all others, with a few that start a session in a process of theirs. `check` runs the tests that need
-neither, in two halves. Style and types are looked at beside them. What follows is what pytest takes; each line says
-where it comes from, and each run of pytest writes a report, such as `build/tests-spark.xml`.
+neither, in two halves. Style and types are looked at beside both. `soak` puts bugs in beside all other long tests. What
+follows is what pytest takes; each line says where it comes from, and each run of pytest writes a report, such as
+`build/tests-spark.xml`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from typing import IO
 from tests.house import ROOT
 
 QUICK = "not long and not spark and not process"
-TIERS = {
-    "spark": "not long and not apart and (spark or process)",
-    "plain": "not long and (apart or (not spark and not process))",
+BUGS = "tests/test_the_tests.py"
+LANES: dict[str, dict[str, tuple[str, ...]]] = {
+    "all": {
+        "spark": ("-m", "not long and not apart and (spark or process)"),
+        "plain": ("-m", "not long and (apart or (not spark and not process))"),
+    },
+    "check": {"first": ("-m", QUICK, "--part", "1/2"), "second": ("-m", QUICK, "--part", "2/2")},
+    "soak": {"bugs": ("-m", "long", BUGS), "long": ("-m", "long", f"--ignore={BUGS}")},
 }
-HALVES = {"first": "1/2", "second": "2/2"}
+"""What runs side by side, and what pytest is given for it."""
 
 STYLE = {
     "style": (sys.executable, "-m", "ruff", "check", "--quiet", "."),
@@ -71,21 +77,20 @@ def worse(ended: Sequence[int]) -> int:
 
 
 def commands(what: str, more: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The commands of `all` or of `check`, by the name that their lines begin with.
+    """The commands of `all`, `check` or `soak`, by the name that their lines begin with.
 
-    >>> list(commands("all", [])), list(commands("check", []))
-    (['style', 'format', 'types', 'spark', 'plain'], ['style', 'format', 'types', 'first', 'second'])
+    >>> list(commands("all", [])), list(commands("soak", []))
+    (['style', 'format', 'types', 'spark', 'plain'], ['bugs', 'long'])
     """
-    if what == "all":
-        return {**STYLE, **{name: _tests(name, marks, more) for name, marks in TIERS.items()}}
-    if what == "check":
-        return {**STYLE, **{name: _tests(name, QUICK, ["--part", part, *more]) for name, part in HALVES.items()}}
-    raise SystemExit(f'tests.tiers: expected "all" or "check", got "{what}"')
+    if what not in LANES:
+        raise SystemExit(f'tests.tiers: expected one of {", ".join(LANES)}, got "{what}"')
+    tests = {name: _tests(name, given, more) for name, given in LANES[what].items()}
+    return tests if what == "soak" else {**STYLE, **tests}
 
 
-def _tests(name: str, marks: str, more: Sequence[str]) -> tuple[str, ...]:
+def _tests(name: str, given: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
     report = f"--junitxml={ROOT / 'build' / f'tests-{name}.xml'}"
-    return (sys.executable, "-m", "pytest", "-m", marks, report, *more)
+    return (sys.executable, "-m", "pytest", *given, report, *more)
 
 
 def _started(command: Sequence[str]) -> subprocess.Popen[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eddy import sql
 from eddy.errors import LONGEST_NAME, QueryError, read_message, shorten
-from eddy.sql.kernels import intervals
+from eddy.sql.values import intervals
 
 
 def fill(value: object, name: str, content: object) -> None:

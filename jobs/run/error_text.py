@@ -36,6 +36,9 @@ HINTS = {
         "Spark gives a Python process ten seconds to start: the machine was too busy, so start the job again; if that "
         'does not help, "eddy doctor" says which Python it uses'
     ),
+    r"INVALID_LOG_VERSION|UnsupportedLogVersion": (
+        "a newer Spark has written the checkpoint: run the job with that one, or name a new checkpoint"
+    ),
     r"PYTHON_VERSION_MISMATCH|different (minor )?version": (
         "set PYSPARK_PYTHON to a Python of the version that runs the job"
     ),

@@ -10,7 +10,7 @@ what it drops, since later probes are called for each joined row.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +24,34 @@ from eddy.policies.matrix.stream_order import StreamOrder
 from eddy.policies.shared.call_counts import SAMPLE
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import step_price
-from eddy.policies.shared.paths import find_paths
 from eddy.tuples.arrays import Floats
-from eddy.tuples.lineage import find_path
+from eddy.tuples.lineage import After, find_path
+
+
+def find_paths(after: After, probes: Collection[str]) -> Mapping[str, tuple[Hop, ...]]:
+    """Find the path of every probe that can be reached, with the probe itself at its end.
+
+    The nearest come first. A join graph with circles becomes a tree: of several ways it is that by the probes which
+    come first. `after` is that of the task.
+
+    >>> rings = {"b": (), "c": ("b",), "d": ("c",)}
+    >>> def after(route):
+    ...     done = [hop.operator for hop in route]
+    ...     return tuple(Hop(n) for n, needs in rings.items() if n not in done and all(p in done for p in needs))
+    >>> {name: [hop.operator for hop in path] for name, path in find_paths(after, "bcd").items()}
+    {'b': ['b'], 'c': ['b', 'c'], 'd': ['b', 'c', 'd']}
+    """
+    paths: dict[str, tuple[Hop, ...]] = {}
+    route: list[Hop] = []
+    while ready := [hop for hop in after(route) if hop.operator in probes]:
+        # All that is ready by now waited for what the last turn has found: no way to it is shorter.
+        known = list(paths)
+        for hop in ready:
+            paths[hop.operator] = find_path(after, known, hop.operator)
+        for hop in ready:
+            # The pattern of a probe may be another one behind the others of its turn.
+            route += [now for now in after(route) if now.operator == hop.operator]
+    return paths
 
 
 class Paths(NamedTuple):

@@ -123,17 +123,3 @@ def test_columns_that_no_function_can_be_given_are_told() -> None:
 
 def test_no_rows_need_no_call() -> None:
     assert passed(lambda _: 1 / 0, TABLE.slice(0, 0), batch_size=2) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"function": lambda k: k > 1, "batch_size": 0}, "batch_size: expected a whole number of 1 or more, got 0"),
-        ({"function": lambda k: k > 1, "batch_size": "3"}, "batch_size: expected a whole number"),
-        ({"function": lambda k: k > 1, "batch_size": 3, "rowwise": True}, "batch_size goes with a function of columns"),
-        ({"where": "k > 1", "batch_size": 2, "cache": "2 values"}, "batch_size and cache go with function"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(eddy.QueryError, match=said):
-        eddy.Filter("f", on="s", **options)

@@ -115,16 +115,3 @@ def test_calls_that_nobody_awaits_are_cancelled() -> None:
     with open_calls(waits, [(0,), (1,)], 2) as calls:
         assert next(calls)
     assert cancelled.wait(PATIENCE)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"function": lambda k: k > 1, "concurrency": 2}, "concurrency goes with a function whose calls may overlap"),
-        ({"function": lambda k: k > 1, "concurrency": 0, "rowwise": True}, "concurrency: expected a whole number"),
-        ({"where": "k > 1", "concurrency": 2}, "concurrency goes with function"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(eddy.QueryError, match=said):
-        eddy.Filter("f", on="s", **options)

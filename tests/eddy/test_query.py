@@ -16,6 +16,9 @@ A = eddy.Stream("a", time="ts")
 B = eddy.Stream("b", time="ts")
 
 
+def needs(one: int) -> None: ...
+
+
 def wrong(value: object) -> Any:
     """An argument of a type that the checker would not let through."""
     return value
@@ -87,31 +90,13 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
         (lambda: eddy.Range(True), "got True"),
         (lambda: eddy.Rows(0), "expected a whole number of 1 or more, got 0"),
         (lambda: eddy.Rows(wrong(1.5)), "got 1.5"),
-        (lambda: eddy.Filter("f", on="a"), 'filter "f": expected either where or function, got neither'),
-        (lambda: eddy.Filter("f", on="a", where="v", function=len), "got both"),
-        (
-            lambda: eddy.Filter("f", on="a", where="v > 1", columns=["v"]),
-            "columns goes with function",
-        ),
-        (lambda: eddy.Filter("f", on="a", where="b.v > 1"), 'column "b.v": unknown stream "b"'),
         (lambda: eddy.Filter("f", on=["a", "b"], where="v > 1"), 'column "v" names no stream'),
-        (lambda: eddy.Filter("f", on="a", where="v >"), r'filter "f": (.|\n)*v >(.|\n)*\^'),
         (lambda: eddy.Filter("f", on=[], where="v > 1"), 'filter "f": on: expected one text or more'),
-        (lambda: eddy.Filter("f", on="a", function=wrong(3)), "expected a function, got 3"),
-        (lambda: eddy.Filter("f", on="a", function=lambda: True), "has no parameter to hand a column to"),
-        (
-            lambda: eddy.Filter("f", on="a", function=lambda x: x, columns=["x", "y"]),
-            r'cannot be called with 2 column\(s\) "x", "y"',
-        ),
         (lambda: eddy.Query(streams=[]), "expected at least one stream, got none"),
         (lambda: eddy.Query(streams=wrong("a")), r"query: streams: expected a list of Stream\(...\), got 'a'"),
         (lambda: eddy.Query(streams=wrong(["a"])), r"expected Stream\(...\), got 'a'"),
         (lambda: query(cross=wrong("no")), "query: cross: expected True or False, got 'no'"),
         (lambda: query(show_values=wrong("no")), "query: show_values: expected True or False, got 'no'"),
-        (
-            lambda: eddy.Filter("f", on="a", function=len, rowwise=wrong("no")),
-            "rowwise: expected True or False, got 'no'",
-        ),
         (lambda: query(streams=[A, A]), 'stream or table "a" stands twice'),
         (lambda: query(tables=[eddy.Table("a")]), 'stream or table "a" stands twice'),
         (
@@ -122,13 +107,6 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
             lambda: query(filters=[eddy.Filter("f", on="a", where="v"), eddy.Filter("f", on="b", where="v")]),
             'filter "f" stands twice',
         ),
-        (lambda: eddy.Filter("f", on="a", where="v", after=[]), 'filter "f": after: expected one text or more, got'),
-        (
-            lambda: eddy.Filter("f", on="a", where="v", after=wrong(3)),
-            "after: expected a text or a list of texts, got 3",
-        ),
-        (lambda: eddy.Filter("f", on="a", where="v", after=wrong(["g", 3])), "after: expected one text or more, got 3"),
-        (lambda: eddy.Filter("f", on="a", where="v", after=["g", "g"]), 'after: entry "g" stands twice'),
         (lambda: waiting(f="h", big="f"), 'filter "f": after: unknown filter "h"; known: "big"$'),
         (lambda: waiting(f="bigg", big=None), 'unknown filter "bigg"; did you mean "big"[?]'),
         (lambda: waiting(f="a"), 'filter "f": after: unknown other filter "a"; there is no other filter at all'),
@@ -155,3 +133,46 @@ def test_outputs_are_called_what_their_columns_are_called() -> None:
 def test_a_wrong_query_says_what_is_wrong(build: Callable[[], object], message: str) -> None:
     with pytest.raises(eddy.QueryError, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, "expected either where or function, got neither"),
+        ({"where": "v", "function": len}, ".*got both"),
+        ({"where": "b.v > 1"}, '.*column "b.v": unknown stream "b"'),
+        ({"where": "v >"}, r"(.|\n)*v >(.|\n)*\^"),
+        ({"function": 3}, "expected a function, got 3"),
+        ({"function": lambda: True}, ".*has no parameter to hand a column to"),
+        ({"function": lambda x: x, "columns": ["x", "y"]}, r'.*cannot be called with 2 column\(s\) "x", "y"'),
+        ({"where": "v > 1", "columns": ["v"]}, "columns goes with function"),
+        ({"function": len, "rowwise": "no"}, "rowwise: expected True or False, got 'no'"),
+        ({"where": "v", "after": []}, "after: expected one text or more, got"),
+        ({"where": "v", "after": 3}, "after: expected a text or a list of texts, got 3"),
+        ({"where": "v", "after": ["g", 3]}, "after: expected one text or more, got 3"),
+        ({"where": "v", "after": ["g", "g"]}, 'after: entry "g" stands twice'),
+        (
+            {"function": needs, "on_error": "ignore"},
+            'on_error: expected "fail", "drop", "keep", "reject", got \'ignore\'',
+        ),
+        ({"function": needs, "nulls": "drop"}, 'nulls: expected "show", "skip", got \'drop\''),
+        ({"where": "v > 1", "nulls": "skip"}, "nulls goes with function; SQL has nulls of its own"),
+        ({"function": needs, "time_limit": 5}, 'time_limit: .* such as "5 seconds", of 1 millisecond or more, got 5'),
+        ({"function": needs, "time_limit": "999 microseconds"}, "time_limit: .*of 1 millisecond or more, got '999 mic"),
+        ({"function": needs, "time_limit": "0 seconds"}, "time_limit: expected a duration"),
+        ({"where": "v > 1", "time_limit": "5 seconds"}, "time_limit goes with function"),
+        ({"function": needs, "setup": 3}, "setup: expected a function, got 3"),
+        ({"function": needs, "setup": needs}, '.*"needs" cannot be called without arguments'),
+        ({"where": "v > 1", "setup": needs}, "setup goes with function"),
+        ({"function": needs, "batch_size": 0}, "batch_size: expected a whole number of 1 or more, got 0"),
+        ({"function": needs, "batch_size": "3"}, "batch_size: expected a whole number"),
+        ({"function": needs, "batch_size": 3, "rowwise": True}, "batch_size goes with a function of columns"),
+        ({"where": "v > 1", "batch_size": 2, "cache": "2 values"}, "batch_size and cache go with function"),
+        ({"function": needs, "concurrency": 2}, "concurrency goes with a function whose calls may overlap"),
+        ({"function": needs, "concurrency": 0, "rowwise": True}, "concurrency: expected a whole number"),
+        ({"where": "v > 1", "concurrency": 2}, "concurrency goes with function"),
+    ],
+)
+def test_a_wrong_key_of_a_filter_is_named(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(eddy.QueryError, match=f'^filter "f": {message}'):
+        eddy.Filter("f", on="a", **keys)

@@ -81,21 +81,5 @@ def test_one_that_fails_is_named_and_tried_again() -> None:
     assert len(tries) == 2
 
 
-def needs(one: int) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"function": bool, "columns": ["v"], "setup": 3}, "setup: expected a function, got 3"),
-        ({"function": bool, "columns": ["v"], "setup": needs}, '"needs" cannot be called without arguments'),
-        ({"where": "v > 1", "setup": needs}, "setup goes with function"),
-    ],
-)
-def test_one_that_cannot_be_is_refused(more: Any, message: str) -> None:
-    with pytest.raises(eddy.QueryError, match=message):
-        eddy.Filter("f", on="a", **more)
-
-
 def test_a_filter_without_one_needs_nothing() -> None:
     prepare([("f", None)])

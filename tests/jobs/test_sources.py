@@ -216,6 +216,24 @@ def test_a_damaged_checkpoint_is_told_with_its_place(spark: SparkSession, tmp_pa
     assert "calling" not in told
 
 
+def test_a_checkpoint_of_a_newer_spark_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    rest = f'{NOW}[sink]\nformat = "parquet"\npath = "out"\n[checkpoint]\nlocation = "checkpoint"'
+    asked = job(tmp_path, WEB, rest)
+    run_job.start(sinks.write_answer(run_job.answer(asked, spark), asked), asked).awaitTermination()
+    for log in (tmp_path / "checkpoint" / "offsets").iterdir():
+        if log.suffix == ".crc":
+            log.unlink()
+        else:
+            log.write_text(re.sub(r"\Av\d+", "v99", log.read_text()))
+    with pytest.raises(error_text.EXPECTED) as caught:
+        run_job.start(sinks.write_answer(run_job.answer(asked, spark), asked), asked).awaitTermination()
+    told = error_text.explain_error(caught.value)
+    assert "encountered v99" in told
+    assert told.endswith(
+        "a newer Spark has written the checkpoint: run the job with that one, or name a new checkpoint"
+    )
+
+
 def test_a_setup_that_fails_is_told_without_the_way_to_it(spark: SparkSession, tmp_path: Path) -> None:
     names = 'function = "tests.jobs.models:small"\nsetup = "tests.jobs.models:missing"\ncolumns = ["size"]'
     asked = job(tmp_path, WEB, f'[filters.small]\non = "s"\n{names}\n{NOW}[sink]\nformat = "noop"')

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eddy.contracts import UNSEEN, Integers, Leg, Observation, Policy, Setting, State, Task
-from eddy.policies.shared.paths import find_paths
+from eddy.policies.matrix.path_order import find_paths
 from eddy.query.join_graph import is_cached, is_kept_whole
 from eddy.tuples import Hop
 

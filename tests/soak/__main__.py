@@ -1,14 +1,15 @@
 """Everything that goes looking, and its summary.
 
-    python -m tests.soak                              all of it: hours on a small machine
+    python -m tests.soak                              all of it
+    python -m tests.soak --times 10                   ten times as many cases of all
     python -m tests.soak --seed 7                     other cases
     python -m tests.soak joins --cases 500            of one kind, as many
     python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
 
 The kinds: joins, filters (queries in process), spark (queries through Spark), states, parcels, files, settings (bad
 inputs), overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that
-are killed, slow or raise, for 200 micro-batches), atheris (bytes that are bred to reach new lines of the reader of
-states, if it is installed).
+are killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow),
+atheris (bytes that are bred to reach new lines of the reader of states, if it is installed).
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.eddy.spark.killed import session
 from tests.eddy.spark.test_retried import survived
-from tests.soak import bred
+from tests.soak import batches, bred
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
 from tests.soak.loads import OVERLOAD
@@ -37,18 +38,19 @@ HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
 
 CASES = {
-    "joins": 8_000,
+    "joins": 5_000,
     "filters": 2_000,
-    "spark": 200,
-    "states": 10_000,
-    "parcels": 10_000,
+    "spark": 100,
+    "states": 5_000,
+    "parcels": 5_000,
     "files": 5_000,
     "settings": 2_000,
     "overload": 200,
     "faults": 1,
+    "batches": 500,
     "atheris": 200_000,
 }
-"""How many of each kind."""
+"""How many of each kind: about half an hour on two cores, with nothing else running."""
 
 SHOWN = 3
 """Failures of a kind that are printed whole; of the others the numbers."""
@@ -61,27 +63,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="what the cases are drawn from")
     parser.add_argument("--from", type=int, default=0, dest="start", help="the number of the first case")
     parser.add_argument("--cases", type=int, help="how many of each kind")
+    parser.add_argument("--times", type=int, default=1, help="as many times as many")
     chosen = parser.parse_args(arguments)
     if unknown := [kind for kind in chosen.kinds if kind not in CASES]:
         parser.error(f"unknown kind {', '.join(unknown)}; known: {', '.join(CASES)}")
     found = []
     for kind in chosen.kinds or CASES:
-        caught = _run(kind, chosen.seed, chosen.start, chosen.start + (chosen.cases or CASES[kind]))
+        caught = _run(kind, chosen.seed, chosen.start, chosen.start + (chosen.cases or CASES[kind]) * chosen.times)
         _tell(caught, chosen.seed)
         found.append(caught)
     print(summary(found))
     return int(any(caught.failures for caught in found))
 
 
+FIGURES = {
+    "queries compared": ("joins", "filters", "spark"),
+    "faults survived": ("faults",),
+    "overloads borne": ("overload",),
+    "micro-batches in a row": ("batches",),
+    "bad inputs tried": ("states", "parcels", "files", "settings", "atheris"),
+}
+"""What is summed up of which kinds."""
+
+
 def summary(found: Sequence[Caught]) -> str:
-    """The four figures, and how many cases failed."""
-    kinds: dict[str, Callable[[Caught], bool]] = {
-        "queries compared": lambda caught: caught.name in ("joins", "filters", "spark"),
-        "faults survived": lambda caught: caught.name == "faults",
-        "overloads borne": lambda caught: caught.name == "overload",
-        "bad inputs tried": lambda caught: caught.name not in ("joins", "filters", "spark", "faults", "overload"),
-    }
-    figures = [f"{sum(c.cases for c in found if mine(c)):,} {what}" for what, mine in kinds.items()]
+    """The figures of those kinds that were run, and how many cases failed."""
+    sums = {what: [c.cases for c in found if c.name in kinds] for what, kinds in FIGURES.items()}
+    figures = [f"{sum(cases):,} {what}" for what, cases in sums.items() if cases]
     failed = sum(len(caught.failures) for caught in found)
     return f"{', '.join(figures)}; {failed} failed"
 
@@ -89,6 +97,8 @@ def summary(found: Sequence[Caught]) -> str:
 def _run(kind: str, seed: int, start: int, stop: int) -> Caught:
     if kind == "faults":
         return _faults()
+    if kind == "batches":
+        return batches.run(stop - start)
     if kind == "atheris":
         return bred.run(seed, stop - start)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from eddy.sql.bind import binder, spelled, writer
 from eddy.sql.bind.spelled import Find
 from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
-from eddy.sql.values.session import Session, Spelling, session
+from eddy.sql.values.session import Conversion, Session, session
 from eddy.sql.values.step import BoundStep, Frame, Refused
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref, rename_columns
 from eddy.sql.values.types import BOOLEAN
@@ -24,20 +24,17 @@ _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 class Bound:
     """An expression whose types are known, ready to be evaluated.
 
-    Columns may arrive in any spelling that Arrow has for their type; those are converted once per evaluation.
+    Columns may arrive in any of Arrow's types for theirs, and are then converted once per evaluation.
     """
 
     type: pa.DataType
     columns: tuple[Column, ...]
     _step: BoundStep = field(repr=False)
-    _spelled: tuple[Spelling, ...] = field(repr=False)
+    _conversions: tuple[Conversion, ...] = field(repr=False)
 
     @property
     def fails(self) -> bool:
-        """Whether it has no answer for some values.
-
-        Values of types that must be spelled anew do not count.
-        """
+        """Whether it has no answer for some values; conversions of columns do not count."""
         return self._step.fails
 
     def evaluate(self, columns: Mapping[Column, pa.Array], rows: int) -> pa.Array:
@@ -45,8 +42,8 @@ class Bound:
 
         Raises a `RowError` if one of them has none.
         """
-        if self._spelled:
-            plain = {found.column: found.convert(columns[found.column]) for found in self._spelled}
+        if self._conversions:
+            plain = {found.column: found.convert(columns[found.column]) for found in self._conversions}
             columns = {**{column: columns[column] for column in self.columns}, **plain}
         return fill(self._step.run(Frame(columns, rows)), rows)
 
@@ -176,12 +173,12 @@ class Expression:
 
     def _make_bound(self, step: BoundStep, known: Mapping[Column, pa.DataType], session: Session) -> Bound:
         wanted = ((column, binder.plain_type(known[column], session)) for column in self.columns)
-        changed = (self._spelling(column, type) for column, type in wanted if known[column] != type)
+        changed = (self._make_conversion(column, type) for column, type in wanted if known[column] != type)
         return Bound(step.type, self.columns, step, tuple(changed))
 
-    def _spelling(self, column: Column, type: pa.DataType) -> Spelling:
+    def _make_conversion(self, column: Column, type: pa.DataType) -> Conversion:
         span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
-        return Spelling(column=column, type=type, span=span, place=self._place)
+        return Conversion(column=column, type=type, span=span, place=self._place)
 
     def _coerce(
         self, step: BoundStep, type: pa.DataType, session: Session, known: Mapping[Column, pa.DataType]

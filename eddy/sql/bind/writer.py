@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from eddy.sql.bind.spelled import backtick
 from eddy.sql.kernels import moments
-from eddy.sql.kernels.intervals import UNITS
 from eddy.sql.values import types
+from eddy.sql.values.intervals import UNITS
 from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
 
 # How tightly what is written holds together; what is looser than its place stands in brackets.

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels import decimals, texts
+from eddy.sql.kernels import decimals, string_casts
 from eddy.sql.values import calendar, types, zones
 from eddy.sql.values.arrays import Kernel, build, nulls, on_arrays, physical
 from eddy.sql.values.faults import FAULTS, Unlike, unfit
@@ -185,19 +185,19 @@ def _text(source: pa.DataType, _: pa.DataType, __: Session) -> tuple[Kernel, boo
     if types.is_floating(source):
         name = types.name(source)
         raise OnlySpark(f'text of a "{name}" is not supported; compare numbers, or cast to a decimal first')
-    return texts.write(source), source == types.BINARY
+    return string_casts.write(source), source == types.BINARY
 
 
 def _instant_text(_: pa.DataType, __: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    return texts.write_instants(session.zone), False
+    return string_casts.write_instants(session.zone), False
 
 
 def _parse(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:
-    return texts.read(target), True
+    return string_casts.read(target), True
 
 
 def _parse_instants(_: pa.DataType, target: pa.DataType, session: Session) -> tuple[Kernel, bool]:
-    read = texts.read_instants(session.zone)
+    read = string_casts.read_instants(session.zone)
     return (lambda value: read(value).cast(target)), True
 
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from eddy.errors import QueryError
-from eddy.sql.kernels import intervals
 from eddy.sql.text import literals, names
 from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import Token, TokenReader
+from eddy.sql.values import intervals
 from eddy.sql.values.faults import Unlike
 from eddy.sql.values.tree import Call, Cast, Literal, Node
 from eddy.sql.values.types import DATE, DURATION, TIMESTAMP, TIMESTAMP_NTZ

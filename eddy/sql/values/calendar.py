@@ -1,4 +1,4 @@
-"""Reads one date, timestamp or interval by Spark's rules.
+"""Reads one date or timestamp by Spark's rules.
 
 Spark accepts shortened forms (`2024`, `2024-1`, `2024-1-5 7:30`), a `T` or a blank before the time, up to nine
 digits of a fraction of which six count, and a zone at the end.

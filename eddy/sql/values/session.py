@@ -3,7 +3,7 @@
 Spark has one zone for a session. Here it is that of the timestamps. Where they have several, only an expression whose
 value does not depend on the zone has a meaning.
 
-A `Spelling` converts a column that arrives in another Arrow type than expressions have.
+A `Conversion` converts a column that arrives in another Arrow type than expressions have.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def session(known: Mapping[Column, pa.DataType], used: Iterable[Column]) -> Sess
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spelling:
+class Conversion:
     """A column to be converted, and where the text names it."""
 
     column: Column

@@ -14,9 +14,8 @@ from eddy import wiring
 from eddy.contracts import MOST_ALONG_PATH
 from eddy.engine import Engine
 from eddy.policies.matrix.order import Problem
-from eddy.policies.matrix.path_order import Paths, order_by_paths
+from eddy.policies.matrix.path_order import Paths, find_paths, order_by_paths
 from eddy.policies.shared.legality import Legality
-from eddy.policies.shared.paths import find_paths
 from tests.eddy.test_exhaustive import EDGES, machine
 from tests.policies.checks import steady_clock
 

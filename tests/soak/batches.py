@@ -1,15 +1,13 @@
 """Many micro-batches: time and state must not grow once windows are full, and the answer must be right.
 
-    python -m tests.eddy.spark.soak         500 micro-batches
-    python -m tests.eddy.spark.soak 100     as many
-
 Each micro-batch has a second's rows of two streams. The answer is held against a join by pandas over everything.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +22,10 @@ import eddy
 from tests.eddy.spark import feeds
 from tests.eddy.spark.killed import session
 from tests.eddy.spark.test_attach import SECOND, table
+from tests.soak.hunt import Caught
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-BATCHES = 500
 
 ROWS = 200
 """Of a stream in a micro-batch."""
@@ -128,19 +125,17 @@ def soak(spark: SparkSession, place: Path, batches: int) -> Soaked:
     )
 
 
-def main(batches: int) -> int:
-    """Print what came out; 1 if anything grows, or is wrong."""
+def run(batches: int) -> Caught:
+    """Run so many micro-batches on a session of their own, and tell the medians at both ends."""
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         spark = session(Path(folder))
-        done = soak(spark, Path(folder), batches)
-        spark.stop()
-    print(f"{len(done.batches)} micro-batches of {2 * ROWS} rows, {done.results:,} results")
-    print(f"the answer is {'right' if done.right else 'WRONG'}")
-    print("medians once windows are full, of the first hundred micro-batches and of the last:")
-    print(done.windows().assign(ratio=lambda f: f["last"] / f["first"]).round(4).to_string())
-    print("flat" if done.flat() else "NOT FLAT")
-    return 0 if done.right and done.flat() else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else BATCHES))
+        try:
+            done = soak(spark, Path(folder), batches)
+        finally:
+            spark.stop()
+    ends = done.windows().assign(ratio=lambda found: found["last"] / found["first"]).round(4)
+    told = f"{done.results:,} results; medians with full windows, of the first micro-batches and the last:\n{ends}\n"
+    failures = {} if done.right and done.flat() else {0: told if done.right else "the answer is wrong"}
+    words = Counter({"flat": len(done.batches) - len(failures)})
+    return Caught(name="batches", words=words, failures=failures, told=told, seconds=time.perf_counter() - began)

@@ -1,28 +1,11 @@
-"""The soak, of few micro-batches, and what it calls flat."""
+"""What the soak of many micro-batches calls flat."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
 
-from tests.eddy.spark.soak import FULL, Soaked, soak
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-FEW = 6
-
-
-@pytest.mark.long
-def test_a_short_soak_is_right(spark: SparkSession, tmp_path: Path) -> None:
-    found = soak(spark, tmp_path, FEW)
-    assert found.right
-    assert found.results > 100
-    assert found.batches["batch"].tolist() == list(range(FEW))
-    assert (found.batches["trigger_seconds"] > 0).all()
+from tests.soak.batches import FULL, Soaked
 
 
 @pytest.mark.parametrize(
