@@ -29,6 +29,7 @@ from eddy.jobs.run.stopping import Stop
 from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.spark.monitoring import SentMetrics, ServedMetrics, news
 from eddy.spark.monitoring.metrics import METRICS
+from eddy.spark.versions import HAS_READ_LIMITS
 from tests.house import ROOT
 
 CANARY = "c4n4ry"
@@ -154,7 +155,9 @@ def test_a_job_is_watched_by_all_of_them(
 
 def check_log(found: list[dict[str, Any]]) -> None:
     batches = [one for one in found if one["event"] == "batch"]
-    assert [(one["batch"], one["rows"], one["policy"]) for one in batches] == [(0, 200, "auto"), (1, 200, "auto")]
+    # An older Spark has no limits for sources in Python: a workload comes in one micro-batch.
+    expected = [(0, 200, "auto"), (1, 200, "auto")] if HAS_READ_LIMITS else [(0, 400, "auto")]
+    assert [(one["batch"], one["rows"], one["policy"]) for one in batches] == expected
     (start,) = [one for one in found if one["event"] == "start"]
     assert start["config"]["engine.cells"] == {"value": "2", "from": "line 17"}
     assert start["config"]['spark."eddy.password"']["value"] == "(hidden)"
@@ -164,7 +167,7 @@ def check_log(found: list[dict[str, Any]]) -> None:
 
 def check_served(served: dict[str, float], batches: list[dict[str, Any]]) -> None:
     whose = 'query="watched",step="attach"'
-    assert served[f"eddy_batches_total{{{whose}}}"] == 2
+    assert served[f"eddy_batches_total{{{whose}}}"] == len(batches)
     assert served[f'eddy_rows_total{{{whose},stream="web"}}'] == 400
     assert served[f"eddy_results_total{{{whose}}}"] == sum(one["results"] for one in batches) > 0
     assert served[f'eddy_operator_rows_in_total{{operator="scripted",{whose}}}'] > 0
