@@ -117,13 +117,20 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
         frame = push(frame, one.on[0], [one]) if isinstance(one, Filter) else frame.where(one)
     spelled = [str(one.where) if isinstance(one, Filter) else str(one) for one in before]
     if not asked and not tables:
-        check_policy(options.policy)
-        lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
-        note_frame(frame, FrameNote(options.name, "\n".join(lines), lambda: Report([])))
-        return frame
+        return _note_all(frame, spelled, options)
     plan = _plan(frame, asked, spelled, lookups, tables, options)
+    if not plan.query.filters and not tables:
+        return _note_all(plan.frame, plan.before, options)
     with workers.suit_workers(frame.sparkSession, "where"):
         return make_step(plan)
+
+
+def _note_all(frame: DataFrame, spelled: Sequence[str], options: WhereOptions) -> DataFrame:
+    """Note beside a frame that Spark has evaluated all."""
+    check_policy(options.policy)
+    lines = [f'query "{options.name}"', *(f"  evaluated by Spark: {text}" for text in spelled)]
+    note_frame(frame, FrameNote(options.name, "\n".join(lines), lambda: Report([])))
+    return frame
 
 
 def _is_for_spark(one: Any, lookups: Lookups) -> bool:

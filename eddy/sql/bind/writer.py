@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.sql.bind.spelled import backtick
-from eddy.sql.kernels import moments
+from eddy.sql.kernels import time_parts
 from eddy.sql.values import types
 from eddy.sql.values.intervals import UNITS
 from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
@@ -142,9 +142,9 @@ def _write_value(value: object, type: pa.DataType) -> str:
     if isinstance(value, bytes):
         return f"X'{value.hex().upper()}'"
     if type == types.DATE:
-        return f"DATE '{moments.dates(pa.array([value], pa.int32()).cast(type))[0]}'"
+        return f"DATE '{time_parts.dates(pa.array([value], pa.int32()).cast(type))[0]}'"
     if type == types.TIMESTAMP_NTZ:
-        return f"TIMESTAMP_NTZ '{moments.times(pa.array([value], pa.int64()).cast(type))[0]}'"
+        return f"TIMESTAMP_NTZ '{time_parts.times(pa.array([value], pa.int64()).cast(type))[0]}'"
     return _write_number(value, type)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from eddy.sql.kernels import moments
+from eddy.sql.kernels import time_parts
 from eddy.sql.kernels.decimals import quantize
 from eddy.sql.values import calendar, types, zones
 from eddy.sql.values.arrays import Kernel, Value, map_values
@@ -147,9 +147,9 @@ def read_instants(zone: str) -> Kernel:
 def write(source: pa.DataType) -> Kernel:
     """Give the kernel that writes values of a type without a zone."""
     if types.is_time(source):
-        return moments.times
+        return time_parts.times
     if source == types.DATE:
-        return moments.dates
+        return time_parts.dates
     if types.is_decimal(source):
         return _decimals
     return _decode if source == types.BINARY else lambda value: value.cast(types.STRING)
@@ -168,7 +168,7 @@ def _decode(value: Value) -> Value:
 
 def write_instants(zone: str) -> Kernel:
     """Give the kernel that writes timestamps as strings."""
-    return lambda value: moments.times(zones.localize(value, zone))
+    return lambda value: time_parts.times(zones.localize(value, zone))
 
 
 _decimals = map_values(lambda number: None if number is None else format(number, "f"), types.STRING)

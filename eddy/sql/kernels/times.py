@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels import arithmetic
-from eddy.sql.kernels import moments as parts
+from eddy.sql.kernels import arithmetic, time_parts
 from eddy.sql.kernels.casts import cast, coerce
 from eddy.sql.values import types, zones
 from eddy.sql.values.arrays import Kernel, build, nulls, on_arrays, physical
@@ -26,20 +25,20 @@ _SMALL = (types.TINYINT, types.SMALLINT, types.INT)
 
 def part(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind YEAR, HOUR and their kin."""
-    return apply(parts.kernel(name), (_whole(name, session, args),), types.INT)
+    return apply(time_parts.kernel(name), (_whole(name, session, args),), types.INT)
 
 
 def exact_second(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind the SECOND of EXTRACT, which keeps the fraction."""
-    return apply(parts.seconds, (_whole("second", session, args),), parts.SECONDS)
+    return apply(time_parts.seconds, (_whole("second", session, args),), time_parts.SECONDS)
 
 
 def _whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Convert to a date or a local time, which have parts."""
+    """Convert to a date or a local time, which have time_parts."""
     (arg,) = args
     if arg.type in (types.STRING, types.NULL):
-        arg = coerce(arg, types.TIMESTAMP if parts.is_of_day(name) else types.DATE, session)
-    if arg.type == types.DATE and parts.is_of_day(name):
+        arg = coerce(arg, types.TIMESTAMP if time_parts.is_of_day(name) else types.DATE, session)
+    if arg.type == types.DATE and time_parts.is_of_day(name):
         arg = coerce(arg, types.TIMESTAMP, session)
     if not types.is_temporal(arg.type):
         raise Refused(f"{name.upper()} takes a date or a timestamp, got {types.names([arg.type])}")
