@@ -34,9 +34,13 @@ DIVIDING = ("/", "%", "div")
 _BIGINT_DIGITS = 18
 
 
-def fit(value: Value, type: pa.DataType) -> Value:
+def fit(value: Value, type: pa.Decimal128Type) -> Value:
     """Convert decimals to a type that must hold them exactly."""
+    more = type.scale - value.type.scale
     try:
+        if more > 0 and types.MAX_DIGITS >= value.type.precision > types.MAX_DIGITS - more:
+            # Arrow does not notice that a number with more zeros is beyond 128 bits.
+            value = value.cast(pa.decimal256(value.type.precision + more, type.scale))
         return value.cast(type)
     except pa.ArrowInvalid:
         raise unfit("a number", types.name(type)) from None
@@ -188,8 +192,10 @@ def _divide(left: Value, right: Value) -> Value:
 
 
 def _divide_whole(left: Value, right: Value) -> Value:
-    whole = left.type.precision - left.type.scale + right.type.scale
-    return pc.trunc(pc.divide(left, right)).cast(pa.decimal256(max(1, whole), 0))
+    whole = max(1, left.type.precision - left.type.scale + right.type.scale)
+    wide = isinstance(left.type, pa.Decimal256Type)
+    # Arrow cannot cut a number that has no digit before its point.
+    return pc.trunc(widen(pc.divide(left, right))).cast((pa.decimal256 if wide else pa.decimal128)(whole, 0))
 
 
 def _remain(left: Value, right: Value) -> Value:

@@ -1,12 +1,21 @@
-"""LIKE and substrings against models that are too simple to be wrong."""
+"""LIKE, substrings and decimals against models that are too simple to be wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, trunc
+from typing import Any
+
 import pyarrow as pa
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from eddy.errors import RowError, SparkOnlyError
 from eddy.sql import Column, parse
+from eddy.sql.kernels.decimals import WIDE_CONTEXT
 
 TEXT = st.text(alphabet="aB%_\\\n.*ßé🎉", max_size=6)
 SIZES = st.integers(-8, 8)
@@ -68,3 +77,69 @@ def test_left_and_right(texts: list[str], size: int) -> None:
     assert evaluate(f"right(s, {size})", pa.array(texts)) == [
         text[len(text) - kept :] if kept < len(text) else text for text in texts
     ]
+
+
+@st.composite
+def decimals(draw: st.DrawFn) -> pa.Array:
+    """A few decimals of a random type, many at its limits."""
+    precision = draw(st.integers(1, 38))
+    scale = draw(st.integers(0, min(precision, 20)))
+    most = 10**precision - 1
+    numbers = st.none() | st.integers(-most, most) | st.sampled_from([0, 1, most, -most, most // 2 + 1])
+    # A context of its own: Python's usual one has 28 digits.
+    values = [None if n is None else WIDE_CONTEXT.scaleb(n, -scale) for n in draw(st.lists(numbers, min_size=4))]
+    return pa.array(values, pa.decimal128(precision, scale))
+
+
+def round_half_up(value: Fraction, digits: int) -> Fraction:
+    size = floor(abs(value) * 10**digits + Fraction(1, 2))
+    return Fraction(size if value > 0 else -size, 10**digits)
+
+
+def fractions(values: Iterable[Any]) -> list[Fraction | None]:
+    return [None if value is None else Fraction(value) for value in values]
+
+
+# With the zeros of the other type Arrow would take some of these for small numbers.
+LARGE = pa.array([Decimal(f"{n}{10**32 - n}.5000") for n in range(1, 10)], pa.decimal128(37, 4))
+
+
+@given(decimals(), st.integers(1, 38), st.integers(0, 20))
+@example(LARGE, 38, 12)
+def test_decimals_become_others(array: pa.Array, precision: int, scale: int) -> None:
+    scale = min(scale, precision)
+    wanted = [None if one is None else round_half_up(one, scale) for one in fractions(array.to_pylist())]
+    fit = [None if one is None or abs(one) >= 10 ** (precision - scale) else one for one in wanted]
+    found = evaluate(f"try_cast(s as decimal({precision}, {scale}))", array)
+    assert fractions(found) == fit
+    assert fractions(evaluate(f"try_cast(s as decimal({precision}, {scale}))", array[1:3])) == fit[1:3]
+
+
+EXACTLY: dict[str, Callable[[Fraction, Fraction, int], Fraction]] = {
+    "+": lambda a, b, _: a + b,
+    "-": lambda a, b, _: a - b,
+    "*": lambda a, b, _: a * b,
+    # Spark rounds twice: to 39 digits, and to those that it keeps.
+    "/": lambda a, b, scale: round_half_up(round_half_up(a / b, 39), scale),
+    "%": lambda a, b, _: a - trunc(a / b) * b,
+    "div": lambda a, b, _: Fraction(trunc(a / b)),
+}
+
+
+@given(decimals(), decimals(), st.sampled_from([*EXACTLY]))
+@example(pa.array([Decimal("0.9"), Decimal("-0.9")], pa.decimal128(1, 1)), pa.array([7, 2], pa.decimal128(9, 0)), "%")
+def test_what_is_computed_of_decimals_is_exact(left: pa.Array, right: pa.Array, operator: str) -> None:
+    rows = min(len(left), len(right))
+    arrays = {COLUMNS[0]: left[:rows], COLUMNS[1]: right[:rows]}
+    try:
+        bound = parse(f"s {operator} nullif(p, 0)", where="here").bind({c: a.type for c, a in arrays.items()})
+    except SparkOnlyError:
+        return
+    scale = getattr(bound.type, "scale", 0)
+    pairs = zip(*(fractions(array.to_pylist()) for array in arrays.values()), strict=True)
+    wanted = [EXACTLY[operator](a, b, scale) if a is not None and b else None for a, b in pairs]
+    if any(one is not None and abs(one) >= 10 ** (38 - scale) for one in wanted):
+        with pytest.raises(RowError, match="does not fit"):
+            bound.evaluate(arrays, rows)
+    else:
+        assert fractions(bound.evaluate(arrays, rows).to_pylist()) == wanted
