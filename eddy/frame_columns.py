@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from eddy.errors import QueryError, read_message, unknown_name
 from eddy.query.binding import can_pick
+from eddy.sql import describe_ambiguous
 from eddy.sql.values.name_case import fold_case
 
 if TYPE_CHECKING:
@@ -133,11 +134,13 @@ def _follow(schema: pa.Schema, name: str, way: Sequence[str]) -> Followed:
         if not pa.types.is_struct(kind):
             raise QueryError(f'where: column "{name}": expected a struct to find "{part}" in, got {kind}')
         fields = [field.name for field in kind]
-        place = next((at for at, own in enumerate(fields) if fold_case(own) == fold_case(part)), None)
-        if place is None:
+        found = [at for at, own in enumerate(fields) if fold_case(own) == fold_case(part)]
+        if not found:
             raise unknown_name("field", part, fields, where=f'where: column "{name}"')
-        places.append(place)
-        kind = kind.field(place).type
+        if len(found) > 1:
+            raise QueryError(f"where: {describe_ambiguous(name, [fields[at] for at in found])}")
+        places.append(found[0])
+        kind = kind.field(found[0]).type
     return Followed(places, kind)
 
 

@@ -33,6 +33,7 @@ from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
 from eddy.query.shorthand import check_distinct, find_free, has_rejects, list_ways, make_query, read_predicates
 from eddy.spark.stateless.options import WhereOptions
+from eddy.sql import describe_ambiguous
 from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import one_batch
@@ -232,10 +233,14 @@ def _judge(frame: Any, names: Sequence[str], predicates: Sequence[Any], options:
 
 def _find_ways(predicates: Sequence[Any], names: Sequence[str], lookups: Lookups) -> dict[str, Sequence[str]]:
     """Find the fields of structs that functions are to be handed, with the columns that they are in."""
-    spelled = {fold_case(name): name for name in names}
-    found = list_ways(predicates, names, [*lookups.tables])
-    ways = {text: [spelled.get(fold_case(way[0]), ""), *way[1:]] for text, way in found.items()}
-    return {text: way for text, way in ways.items() if way[0]}
+    found, ways = list_ways(predicates, names, [*lookups.tables]), dict[str, Sequence[str]]()
+    for text, (root, *rest) in found.items():
+        spelled = [name for name in dict.fromkeys(names) if fold_case(name) == fold_case(root)]
+        if len(spelled) > 1:
+            raise QueryError(f"where: {describe_ambiguous(text, spelled)}")
+        if spelled:
+            ways[text] = [*spelled, *rest]
+    return ways
 
 
 def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, options: WhereOptions) -> Judged:

@@ -797,8 +797,8 @@ BUGS = (
     Bug(
         name="the whole quotient of two decimals is the next smaller one",
         file="eddy/sql/kernels/decimals.py",
-        old="pc.trunc(widen(pc.divide(left, right)))",
-        new="pc.floor(widen(pc.divide(left, right)))",
+        old='round_to(_cut_quotient(left, right), 0, "towards_zero")',
+        new='round_to(_cut_quotient(left, right), 0, "down")',
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(

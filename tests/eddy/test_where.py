@@ -236,6 +236,14 @@ def test_fields_that_there_are_not(way: str, said: str) -> None:
         eddy.where(pa.table({"user": [{"name": "a"}], "i": [1]}), (lambda x: x == "a", way))
 
 
+def test_fields_that_differ_in_case_only_are_not_chosen_among() -> None:
+    inner = pa.struct([("a", pa.int64()), ("A", pa.int64())])
+    table = pa.table({"s": pa.array([{"a": 1, "A": 2}], inner), "t": [{"a": 1}], "T": [{"a": 2}]})
+    for way, both in (("s.A", '"a", "A"'), ("t.a", '"t", "T"')):
+        with pytest.raises(eddy.QueryError, match=f'column "{way}" is ambiguous, since {both} differ in case only'):
+            eddy.where(table, (lambda x: x > 0, way))
+
+
 def test_a_pandas_udf_and_a_partial_keep_their_names() -> None:
     def above(i: pd.Series) -> pd.Series:
         return i > 0

@@ -6,6 +6,7 @@ The rules are ANSI's: a value that does not fit the new type is an error, and wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -154,7 +155,12 @@ def _truncate(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel,
 
 
 def _test_truth(_: pa.DataType, __: pa.DataType, ___: Session) -> tuple[Kernel, bool]:
-    return (lambda value: pc.not_equal(value, pa.scalar(0, pa.int8()).cast(value.type))), False
+    return (lambda value: pc.not_equal(value, _zero_of(value.type))), False
+
+
+def _zero_of(type: pa.DataType) -> pa.Scalar:
+    """Give the zero of a type of numbers: Arrow makes none of an integer for decimals of few whole digits."""
+    return pa.scalar(Decimal(0) if types.is_decimal(type) else 0, type)
 
 
 def _seconds(_: pa.DataType, target: pa.DataType, __: Session) -> tuple[Kernel, bool]:

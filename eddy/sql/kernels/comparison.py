@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels.casts import coerce
+from eddy.sql.kernels.casts import cast, coerce
 from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, Value, choose
 from eddy.sql.values.faults import FAULTS
@@ -99,10 +99,17 @@ def _common(left: pa.DataType, right: pa.DataType, args: Sequence[BoundStep], do
 
 def compare(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind `=`, `<` and their kin."""
-    left, right = unite(session, args, f'"{name}"')
+    left, right = unite(session, _count_digits(session, args), f'"{name}"')
     if left.type == types.NULL:
         return apply(_null_like, (left, right), types.BOOLEAN)
     return strict(_choose_kernel(name, right), (left, right), types.BOOLEAN)
+
+
+def _count_digits(session: Session, args: Sequence[BoundStep]) -> Sequence[BoundStep]:
+    """Give a whole number that is written beside a decimal just the digits it shows: more cost the decimal its own."""
+    if not any(types.is_decimal(arg.type) for arg in args):
+        return args
+    return [arg if arg.digits is None else cast(arg, types.as_decimal(arg.type, arg.digits), session) for arg in args]
 
 
 def _null_like(left: Value, right: Value) -> Value:
@@ -112,7 +119,7 @@ def _null_like(left: Value, right: Value) -> Value:
 
 def same(session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind `<=>`: equality in which null equals null."""
-    left, right = unite(session, args, '"<=>"')
+    left, right = unite(session, _count_digits(session, args), '"<=>"')
     if left.type == types.NULL:
         return apply(lambda a, b: pc.and_(pc.is_null(a), pc.is_null(b)), (left, right), types.BOOLEAN)
     equal = kernel("=", left.type)

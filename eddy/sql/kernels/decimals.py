@@ -7,7 +7,7 @@ point Spark would cut, to have it in 38 digits, is left to Spark.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import ROUND_DOWN, Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,12 @@ WIDE_CONTEXT = Context(prec=800)
 _QUOTIENT_SCALE = 39
 # Spark looks at the divisor first, and where it is null at nothing else.
 DIVIDING = ("/", "%", "div")
-# So many digits are below 2^63 whatever they are.
+# So many digits are below 2^63 whatever they are; decimals of more are no longs to Spark.
 _BIGINT_DIGITS = 18
+# Arrow divides by less than 2^32 exactly. By more it is off by one now and then, and rounding is dividing to it.
+_EXACT_DIVISOR_DIGITS = 9
+# More digits than a quotient can have that Arrow has room for.
+_QUOTIENT_CONTEXT = Context(prec=200, rounding=ROUND_DOWN)
 
 
 def fit(value: Value, type: pa.Decimal128Type) -> Value:
@@ -46,15 +50,27 @@ def fit(value: Value, type: pa.Decimal128Type) -> Value:
         raise unfit("a number", types.name(type)) from None
 
 
-def widen(value: Value) -> Value:
-    """Give room for two more digits: where rounding needs them, Arrow gives a wrong number without."""
-    digits, scale = value.type.precision + 2, value.type.scale
-    return value.cast((pa.decimal128 if digits <= types.MAX_DIGITS else pa.decimal256)(digits, scale))
+def round_to(value: Value, digits: int, mode: str) -> Value:
+    """Leave so many digits after the point, or before it if they are negative, in one of Arrow's directions.
+
+    Few are taken away at a time: the next step goes on in the same direction from what the one before has left.
+    """
+    while (more := value.type.scale - digits) > 0:
+        step = min(more, _EXACT_DIVISOR_DIGITS)
+        scale, most = value.type.scale - step, max(value.type.precision, step)
+        # Where rounding needs two more digits, Arrow gives a wrong number without.
+        roomy = value.cast(_decimal(most + 2, value.type.scale))
+        value = pc.round(roomy, scale, mode).cast(_decimal(most + 2 - step, scale))
+    return value
+
+
+def _decimal(precision: int, scale: int) -> pa.DataType:
+    return (pa.decimal128 if precision <= types.MAX_DIGITS else pa.decimal256)(precision, scale)
 
 
 def round_half_up(value: Value, digits: int) -> Value:
     """Round to digits after the point, or before it if they are negative."""
-    return pc.round(widen(value), digits, "half_towards_infinity")
+    return round_to(round_to(value, digits + 1, "towards_zero"), digits, "half_towards_infinity")
 
 
 def rescale(type: pa.Decimal128Type) -> Kernel:
@@ -104,11 +120,16 @@ def to_floats(type: pa.DataType) -> Kernel:
 
 def to_integers(type: pa.DataType) -> Kernel:
     """Convert decimals to whole numbers, cutting off the rest."""
-    options = pc.CastOptions(target_type=type, allow_decimal_truncate=True)
+    to_doubles = to_floats(types.DOUBLE)
 
     def kernel(value: Value) -> Value:
+        if type != types.BIGINT and value.type.precision > _BIGINT_DIGITS:
+            # Spark takes the nearest double of such a decimal, which may be the next whole number.
+            value = pc.trunc(to_doubles(value))
+        else:
+            value = round_to(value, 0, "towards_zero")
         try:
-            return pc.cast(value, options=options)
+            return value.cast(type)
         except pa.ArrowInvalid:
             raise unfit("a number", types.name(type)) from None
 
@@ -184,18 +205,39 @@ def _whole(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
     return types.BIGINT
 
 
+def _cut_quotient(left: Value, right: Value) -> Value:
+    """Divide, and cut off the digits that Arrow's type for the quotient has no room for."""
+    type = pc.divide(pa.nulls(0, left.type), pa.nulls(0, right.type)).type
+    if right.type.precision <= _EXACT_DIVISOR_DIGITS:
+        return pc.divide(left, right)
+    step = Decimal(1).scaleb(-type.scale)
+
+    def one(number: Decimal | None, divisor: Decimal | None) -> Decimal | None:
+        if number is None or divisor is None:
+            return None
+        if not divisor:
+            raise zero_divisor()
+        return _QUOTIENT_CONTEXT.quantize(_QUOTIENT_CONTEXT.divide(number, divisor), step)
+
+    @on_arrays
+    def one_by_one(numbers: pa.Array, divisors: pa.Array) -> pa.Array:
+        return pa.array([*map(one, numbers.to_pylist(), divisors.to_pylist())], type)
+
+    return one_by_one(left, right)
+
+
 def _divide(left: Value, right: Value) -> Value:
     # Arrow gives s1 + p2 - s2 + 1 digits after the point and cuts off the rest: one more than Spark has is enough.
     more = max(0, _QUOTIENT_SCALE - left.type.scale - right.type.precision + right.type.scale)
     wide = pa.decimal256(left.type.precision + more, left.type.scale + more)
-    return round_half_up(pc.divide(left.cast(wide), right), _QUOTIENT_SCALE)
+    return round_half_up(_cut_quotient(left.cast(wide), right), _QUOTIENT_SCALE)
 
 
 def _divide_whole(left: Value, right: Value) -> Value:
     whole = max(1, left.type.precision - left.type.scale + right.type.scale)
     wide = isinstance(left.type, pa.Decimal256Type)
-    # Arrow cannot cut a number that has no digit before its point.
-    return pc.trunc(widen(pc.divide(left, right))).cast((pa.decimal256 if wide else pa.decimal128)(whole, 0))
+    cut = round_to(_cut_quotient(left, right), 0, "towards_zero")
+    return cut.cast((pa.decimal256 if wide else pa.decimal128)(whole, 0))
 
 
 def _remain(left: Value, right: Value) -> Value:

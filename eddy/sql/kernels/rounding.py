@@ -18,7 +18,7 @@ from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Refused, apply
 
 _ROUNDED = {"floor": np.floor, "ceil": np.ceil}
-_ROUNDED_DECIMALS: dict[str, Kernel] = {"floor": pc.floor, "ceil": pc.ceil}
+_DIRECTIONS = {"floor": "down", "ceil": "up"}
 _TOP = 2.0**63
 # No double has a digit farther from its point: the last of the smallest is at 324, and spelled with 17 of them.
 _FARTHEST = 400
@@ -31,10 +31,11 @@ def whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
         return coerce(arg, types.BIGINT, session)
     if types.is_floating(arg.type):
         return apply(_whole_floats(name), (coerce(arg, types.DOUBLE, session),), types.BIGINT, fails=True)
-    source = types.decimal(arg.type)
+    source, mode = types.decimal(arg.type), _DIRECTIONS[name]
+    if not source.scale:
+        return arg
     type = types.bound_digits(source.precision - source.scale + 1, 0)
-    exact = _ROUNDED_DECIMALS[name]
-    return apply(lambda value: decimals.fit(exact(decimals.widen(value)), type), (arg,), type, fails=True)
+    return apply(lambda value: decimals.fit(decimals.round_to(value, 0, mode), type), (arg,), type, fails=True)
 
 
 def _to_number(step: BoundStep, name: str, session: Session) -> BoundStep:

@@ -19,6 +19,7 @@ COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
 WIDE = ("cast(m * 1000 as decimal(24,2))", "cast(l * 10000000000000000 as decimal(38,2))")
 
 COMPARED = [
+    *(f"cast('-0.{'9' * 33}' as decimal(34, 33)) {op} -1" for op in ("=", "<=", ">", "<=>")),
     *(f"{left} {op} {right}" for left, right in product(NUMBERS, NUMBERS) for op in ("=", "<", ">=", "<=>")),
     *(f"{left} {op} {right}" for left, right in [("s", "u"), ("y", "y"), ("b", "b"), ("v", "v")] for op in COMPARISONS),
     *(f"{left} {op} {right}" for left, right in product("azx", "azx") for op in COMPARISONS),
@@ -68,6 +69,11 @@ ARITHMETIC = [
     *(f"{wide} % nullif({right}, 0)" for wide in WIDE for right in "imn"),
     *(f"{WIDE[0]} / nullif({right}, 0)" for right in "imn"),
     *(f"{function}({wide})" for wide in WIDE[:1] for function in ("-", "abs", "round", "floor", "ceil", "double")),
+    *(f"{function}(cast({column} as decimal(20, 0)))" for column in "il" for function in ("floor", "ceil", "round")),
+    "cast(9223372036854775807 as decimal(19, 0)) % cast(4 as decimal(19, 0))",
+    "cast('-140737488355327.75' as decimal(38, 18)) div 1",
+    "round(cast('219902325555.175' as decimal(38, 16)), 1)",
+    "cast('99999999999999999.9999999999999999' as decimal(33, 16)) / cast(500000 as decimal(15, 1))",
     *(
         f"{column} {op} {value}"
         for column in "ilmnd"
@@ -184,6 +190,9 @@ TIMES = [
     """),
 ]
 CASTS = [
+    "cast(cast('9.99999999999999999999' as decimal(30, 29)) as int)",
+    "cast(cast('9.99999999999999999999' as decimal(30, 29)) as bigint)",
+    "cast(cast('0.5' as decimal(10, 9)) as boolean)",
     *(f"cast({column} as {type})" for column in "btijl" for type in ("int", "bigint", "float", "double", "string")),
     *(
         f"cast({column} as {type})"
