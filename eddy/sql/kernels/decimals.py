@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import ROUND_DOWN, Context, Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -207,7 +208,7 @@ def _whole(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
 
 def _cut_quotient(left: Value, right: Value) -> Value:
     """Divide, and cut off the digits that Arrow's type for the quotient has no room for."""
-    type = pc.divide(pa.nulls(0, left.type), pa.nulls(0, right.type)).type
+    type: Any = pc.divide(pa.nulls(0, left.type), pa.nulls(0, right.type)).type
     if right.type.precision <= _EXACT_DIVISOR_DIGITS:
         return pc.divide(left, right)
     step = Decimal(1).scaleb(-type.scale)

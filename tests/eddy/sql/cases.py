@@ -71,7 +71,7 @@ ARITHMETIC = [
     *(f"{function}({wide})" for wide in WIDE[:1] for function in ("-", "abs", "round", "floor", "ceil", "double")),
     *(f"{function}(cast({column} as decimal(20, 0)))" for column in "il" for function in ("floor", "ceil", "round")),
     "cast(9223372036854775807 as decimal(19, 0)) % cast(4 as decimal(19, 0))",
-    "cast('-140737488355327.75' as decimal(38, 18)) div 1",
+    "cast(cast('-140737488355327.75' as decimal(38, 18)) as bigint)",
     "round(cast('219902325555.175' as decimal(38, 16)), 1)",
     "cast('99999999999999999.9999999999999999' as decimal(33, 16)) / cast(500000 as decimal(15, 1))",
     *(

@@ -138,10 +138,11 @@ EXACTLY: dict[str, Callable[[Fraction, Fraction, int], Fraction]] = {
 @example(OFF_BY_ONE, 0)
 @example(OFF_BY_ONE, 1)
 def test_decimals_are_rounded_and_cut(array: pa.Array, digits: int) -> None:
+    scale: int = getattr(array.type, "scale", 0)
     asked: dict[str, Callable[[Fraction], Fraction]] = {
         "floor(s)": lambda one: Fraction(floor(one)),
         "ceil(s)": lambda one: Fraction(ceil(one)),
-        f"round(s, {digits})": lambda one: round_half_up(one, min(digits, array.type.scale)),
+        f"round(s, {digits})": lambda one: round_half_up(one, min(digits, scale)),
         "try_cast(s as bigint)": lambda one: Fraction(trunc(one)),
         "cast(s as boolean)": lambda one: Fraction(one != 0),
     }
