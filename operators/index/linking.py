@@ -15,6 +15,10 @@ from eddy.operators.index.admission import Admission
 from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.structures.key_map import KeyMap, linked_map
 
+PLAIN_FOR = 4
+"""Micro-batches for which a pattern goes without chains once they led past many rows that are too new: to link rows and
+to put them in order as well takes time and room."""
+
 
 class Found(NamedTuple):
     """The chains that a search goes along, None for none, as long as the `stamp` is what it was."""
@@ -34,7 +38,23 @@ class Linking:
         self._admission = admission
         self._pricing = pricing
         self._may_link = may_link
+        # Patterns that go without chains for now, and for how many micro-batches.
+        self._plain: dict[int, int] = {}
         self._found: dict[int, Found] = {}
+
+    def rest(self) -> None:
+        """End a micro-batch."""
+        self._plain = {pattern: left - 1 for pattern, left in self._plain.items() if left > 1}
+
+    def be_plain(self, pattern: int) -> bool:
+        """Serve a pattern without chains for some micro-batches; tell whether that is new."""
+        if not self._may_link or not pattern:
+            return False
+        is_new = pattern not in self._plain
+        self._plain[pattern] = PLAIN_FOR
+        if is_new:
+            self._found.clear()
+        return is_new
 
     def stop(self) -> None:
         """Link no more, since other maps were chosen."""
@@ -42,7 +62,7 @@ class Linking:
 
     def serves(self, pattern: int) -> bool:
         """Tell whether a search by some keys may go along chains."""
-        return self._may_link and pattern > 0
+        return self._may_link and pattern > 0 and pattern not in self._plain
 
     def keeps(self, key_map: KeyMap, rows: int) -> bool:
         """Tell whether chains of so many rows stay."""

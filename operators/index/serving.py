@@ -108,6 +108,14 @@ class Serving:
         self.chosen = tuple(maps)
         self.linking.stop()
 
+    def be_plain(self, pattern: int) -> bool:
+        """Serve a pattern without chains for some micro-batches; tell whether that is new."""
+        is_new = self.linking.be_plain(pattern)
+        if is_new:
+            # Its own map was left out, since chains stood for it.
+            self.reconsider(hash_map(pattern, HASH_BITS))
+        return is_new
+
     def reconsider(self, key_map: KeyMap) -> None:
         """Let a map be built that was left out, until it is decided about again."""
         self.admission.reconsider(key_map)
@@ -133,6 +141,7 @@ class Serving:
         There are so many `rows`; whoever must know their parts tells them to `follow`.
         """
         self.pricing.experience.note(served)
+        self.linking.rest()
         if self._builder.is_as_before and self.chosen is None:
             self._keep_latest(room)
             return
