@@ -1866,7 +1866,7 @@ BUGS = (
         file="operators/cache/cache.py",
         old="                keys = max(int(frontier.at[stop]), 1)\n",
         new="                keys = max(int(frontier.at[stop]) + 1, 1)\n",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "no_room_for"),
     ),
     Bug(
         name="a trial ends with its first rounds, whatever it promised",
