@@ -22,7 +22,7 @@ from eddy.operators import pages
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cache.scope import MOST_PARTS, list_parts
 from eddy.operators.conditions import Conditions, sort_conditions
-from eddy.operators.filter import FilterColumns, Memory
+from eddy.operators.filter import FilterColumns, FilterOperator, Memory
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -201,7 +201,8 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     (name,) = binding.query.inputs
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    return Machinery(filters, {name: store}, faults, tariff=read_tariff(binding.query.filters))
+    sifts = {one.name: one.sift for one in filters}
+    return Machinery(filters, {name: store}, faults, tariff=read_tariff(binding.query.filters), sifts=sifts)
 
 
 def _build_machinery(
@@ -306,7 +307,7 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
 
 def _filter(
     asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
-) -> Operator:
+) -> FilterOperator:
     judge = asked.make_judge(binding.types, faults)
     columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}
     times = {
@@ -315,4 +316,4 @@ def _filter(
         if stream.name in asked.on and stream.time
     }
     reading = FilterColumns(asked.on, columns, times, asked.after or ())
-    return OPERATORS["filter"](asked.name, judge, reading, memory)
+    return FilterOperator(asked.name, judge, reading, memory)

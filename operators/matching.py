@@ -264,7 +264,7 @@ class Matching:
             pattern.then if orders else None,
             orders,
         )
-        linked = None if pattern.faulty else self._stem.catalog.walk(request)
+        linked = None if pattern.faulty else self._stem.catalog.walk(request, bounds)
         if linked is not None:
             return linked
         ranges, served, _ = self._stem.catalog.find(request, bounds, before)

@@ -54,7 +54,8 @@ class Passed:
             self._hold()
         if self._numbers is None:
             return None
-        run = self._passing.find_run(ids)
+        # What was gathered is no piece of what was given out; to ask here saves a call of each step.
+        run = self._passing.find_run(ids) if ids.base is not None or ids is self._passing.ids else None
         return pick_numbers(self._numbers, ids) if run is None else self._numbers[run]
 
     def _hold(self) -> pa.Array:
@@ -75,8 +76,9 @@ class Passing:
     def __init__(self, schema: pa.Schema) -> None:
         self._columns = {field.name: Passed(field, self) for field in schema}
         self._in_use: list[Passed] = []
+        self._places: dict[str, int] = {}
         self._rows = self._none = no_rows(schema)
-        self._ids = NO_IDS
+        self.ids = NO_IDS
 
     def __len__(self) -> int:
         return 0
@@ -95,7 +97,7 @@ class Passing:
         """Hold rows, and give their ids."""
         self.settle(None)
         # They are the only rows of the micro-batch, so they are numbered as they stand.
-        self._rows, self._ids = rows, arrivals
+        self._rows, self.ids = rows, arrivals
         return arrivals
 
     def column(self, name: str) -> Passed:
@@ -108,10 +110,10 @@ class Passing:
         Nothing has to be gathered of neighbours. All rows of a micro-batch are, and those of a round: their ids are a
         piece of the array that was given out.
         """
-        if ids is self._ids:
+        if ids is self.ids:
             return slice(0, len(ids))
-        owner = self._ids if self._ids.base is None else self._ids.base
-        if ids.base is not owner or not len(ids) or ids.strides != self._ids.strides:
+        owner = self.ids if self.ids.base is None else self.ids.base
+        if ids.base is not owner or not len(ids) or ids.strides != self.ids.strides:
             return None
         first = int(ids[0])
         return slice(first, first + len(ids))
@@ -119,14 +121,18 @@ class Passing:
     def read(self, column: Passed, name: str) -> pa.Array:
         """Give the values of a column until the rows are gone."""
         self._in_use.append(column)
-        return self._rows.column(name)
+        place = self._places.get(name)
+        if place is None:
+            # All micro-batches have one schema, and a column is found by its place in half the time.
+            place = self._places[name] = self._rows.schema.get_field_index(name)
+        return self._rows.column(place)
 
     def settle(self, watermark: float | None) -> None:
         """Let go of everything."""
         for column in self._in_use:
             column.let_go()
         self._in_use.clear()
-        self._rows, self._ids = self._none, NO_IDS
+        self._rows, self.ids = self._none, NO_IDS
 
     def snapshot(self) -> tuple[dict[str, int], list[Packed]]:
         """Nothing."""

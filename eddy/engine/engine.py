@@ -75,7 +75,9 @@ class Engine:
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
-        self._router = Router(operators, policy, policy_name, self._classify, working, prices, tariff, taps)
+        self._router = Router(
+            operators, policy, policy_name, self._classify, working, prices, tariff, taps, sifts=machinery.sifts
+        )
         self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
         self._policy, self._policy_name = policy, policy_name
         self._clock = clock

@@ -10,6 +10,7 @@ from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
+from eddy.routing.chain import NO_SIFTS, Sift
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Packed
 
@@ -82,3 +83,4 @@ class Machinery(NamedTuple):
     caches: Caches = NO_CACHES
     tariff: Tariff = NO_TARIFF
     taps: Taps = NO_TAPS
+    sifts: Mapping[str, Sift] = NO_SIFTS

@@ -20,6 +20,10 @@ USUAL_STEP = 30e-6
 BELIEF_IN_USUAL = 0.002
 """The weight of the usual step, in steps: so little that a few steps of unlike sizes overrule it."""
 
+LEAST_OF_ROWS, USUAL_OF_ROWS = 0.01, 0.1
+"""Steps of nearly one size that waver may make rows look free: what seems to be less than the first share of a step is
+not known, and taken for the second. What is free would go before all else, however many rows come there then."""
+
 STEPS_REMEMBERED = 32
 """Steps after which an older one counts half: a machine that gets busy shows after as many."""
 
@@ -134,7 +138,10 @@ class Fit:
         if step < 0:
             return Price(0.0, products / squares, load)
         unit = (products - step * works) / squares if squares else 0.0
-        return Price(step, unit, load) if unit > 0 else Price(self._sums[3] / self._sums[0], 0.0, load)
+        mean, size = self._sums[3] / self._sums[0], works / self._sums[0]
+        if unit * size <= LEAST_OF_ROWS * mean:
+            return Price((1 - USUAL_OF_ROWS) * mean, USUAL_OF_ROWS * mean / size if size else 0.0, load)
+        return Price(step, unit, load)
 
     def snapshot(self) -> list[float]:
         """The sums, and how many steps have been slow."""
@@ -169,7 +176,7 @@ class Prices:
 
     def add(self, hop: Hop, statistic: Statistic) -> None:
         """Take note of what a step took."""
-        rows, work, _, seconds, *_ = statistic
+        rows, work, _, seconds, _, _ = statistic
         if hop.operator in self.probes:
             work += rows
             self._waiting[PROBES].append((rows, work, seconds))

@@ -85,8 +85,8 @@ class Statistics:
 
         What was known before it fades with the rows that came in.
         """
-        rows, evaluated, out, seconds, *_ = self._recent.get(hop, NOTHING)
-        new_rows, new_evaluated, new_out, new_seconds, *_ = statistic
+        rows, evaluated, out, seconds, _, _ = self._recent.get(hop, NOTHING)
+        new_rows, new_evaluated, new_out, new_seconds, _, _ = statistic
         weight = fading(new_rows, HALF_LIFE)
         self._recent[hop] = Statistic(
             rows * weight + new_rows,

@@ -24,6 +24,8 @@ from eddy.tuples.values import Values
 
 SERIES, NUMPY, ARROW = "pd.Series", "np.ndarray", "pa.Array"
 
+BOOL = np.dtype(np.bool_)
+
 
 def forms_of(
     function: Callable[..., Any], parameters: list[inspect.Parameter], count: int, where: str, *, unsaid: str
@@ -77,8 +79,9 @@ def check_mask(result: Any, rows: int, who: str) -> Mask:
 
     The function may use its array again. Raises a `RowError` if the result is no mask.
     """
-    # By far the most common result, so it is not sent through Arrow.
-    if type(result) is np.ndarray and result.dtype == np.bool_ and result.shape == (rows,):
+    # By far the most common result, so it is not sent through Arrow. There is one type of bools, and to compare types
+    # takes as long as to copy a thousand of them.
+    if type(result) is np.ndarray and result.dtype is BOOL and result.shape == (rows,):
         return result.copy()
     expected = f"{who}: expected one boolean for each of {rows} rows"
     if not (is_series(result) or isinstance(result, np.ndarray | pa.Array | pa.ChunkedArray | list | tuple)):

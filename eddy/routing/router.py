@@ -5,7 +5,7 @@ Tasks wait by lineage, so that tuples which took different routes to the same li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
+from eddy.routing.chain import NO_SIFTS, Chains, Sift
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
@@ -72,7 +73,7 @@ class Waiting:
 class Router:
     """Routes tuples through operators along the legs that a policy plans."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that tuples may meet on their way
         self,
         operators: Sequence[Operator],
         policy: Policy,
@@ -82,6 +83,8 @@ class Router:
         prices: Prices,
         tariff: Tariff = NO_TARIFF,
         taps: Taps = NO_TAPS,
+        *,
+        sifts: Mapping[str, Sift] = NO_SIFTS,
     ) -> None:
         rules = {operator.name: operator.rule for operator in operators}
         self.machine = Machine(rules, {operator.name: operator.pattern for operator in operators})
@@ -98,6 +101,7 @@ class Router:
         self._clock = clock
         self._taps = taps
         self._asides = Asides(self.machine, self._find_read, self._step)
+        self._chains = Chains(sifts, clock)
         self._exhaustion = Exhaustion(self.machine, self._step)
         self.routing = RouteTally()
 
@@ -251,18 +255,19 @@ class Router:
         except EngineError as error:
             raise EngineError(f'policy "{self._policy_name}": {error}') from None
 
-    def _follow(self, tuples: Tuples, leg: Leg, route: Sequence[Hop]) -> Iterator[Tuples]:
+    def _follow(self, tuples: Tuples, leg: Leg, route: tuple[Hop, ...]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.
 
         A step may act on its first tuples only. Those go all the way before the others come: however many tuples
         come out, only as many as one step makes are held at a time.
         """
         lineages = self.machine.along(tuples.lineage, route)
+        begun, tuples = self._sift(tuples, route, lineages)
         # The tuples that wait, with their places in the route, those nearest to its end last. Depth first: a probe may
         # turn each tuple into thousands, and only one step's are held at each place:
         #
         #     tuples  [0 1 2 3 4 5]    step takes [0 1 2] -> their results go all the way -> [3 4 5] remain
-        waiting = [(0, tuples)]
+        waiting = [(begun, tuples)]
         del tuples
         while waiting:
             place, tuples = waiting.pop()
@@ -278,6 +283,21 @@ class Router:
                 self._taps.note(lineages[place - 1], int(step.rows_in), tuples)
                 del made
             yield tuples
+
+    def _sift(self, tuples: Tuples, route: tuple[Hop, ...], lineages: Sequence[Lineage]) -> tuple[int, Tuples]:
+        """Take the first steps in one loop, where nobody hears of each; gives how many, and what is left."""
+        if self._policy.is_listening or self._asides.trails or tuples.faults is not None:
+            return 0, tuples
+        chain = self._chains.find(route)
+        if not chain:
+            return 0, tuples
+        ((name, ids),) = tuples.ids.items()
+        ids, faults, steps, own = self._chains.sift(chain, ids)
+        for hop, statistic in zip(route, steps, strict=False):
+            self.statistics.add(hop, self._note(hop, statistic))
+            self.prices.add_own(ALONE, int(statistic.rows_in), own / len(steps))
+        left = Tuples(lineages[len(steps)], {name: ids})
+        return len(steps), left.with_faults(faults)
 
     def _step_alone(self, hop: Hop, tuples: Tuples, leg: Leg) -> tuple[Tuples, RowIds | None, Statistic]:
         """Take a step with the tuples of one leg; gives what came out, and which were refused."""
@@ -309,12 +329,16 @@ class Router:
         self._timed = seconds = self._clock() - started
         made, skipped, reused = len(outcome.tuples), outcome.skipped, outcome.reused
         statistic = Statistic(len(outcome.counts), outcome.evaluated, made, seconds, skipped, reused)
+        return outcome, self._note(hop, statistic)
+
+    def _note(self, hop: Hop, statistic: Statistic) -> Statistic:
+        """Count a step; gives what it is to count for."""
         # Reports have the seconds that it took; whoever chooses goes by what users say that it costs.
         self.routing.add(hop, statistic)
         if self._tariff.seconds:
             statistic = self._tariff.charge(hop, statistic)
         self.prices.add(hop, statistic)
-        return outcome, statistic
+        return statistic
 
     def _learn(self, step: SharedStep, hop: Hop, outcome: Outcome, made: Statistic) -> float:
         """Tell the policy what a step did; returns the seconds that it took to listen."""

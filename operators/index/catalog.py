@@ -25,7 +25,7 @@ from eddy.operators.index.serving import HASH_BITS, Serving
 from eddy.operators.index.structures.chained import Chained
 from eddy.operators.index.structures.contracts import Index
 from eddy.operators.index.structures.key_map import KeyMap, hash_map
-from eddy.operators.index.time_bounds import LEAST_SAVED
+from eddy.operators.index.time_bounds import LEAST_SAVED, leads_past
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.tuples.arrays import RowIds
@@ -80,6 +80,7 @@ class Catalog:
         self.searches = Searches()
         self.room = self._most = math.inf
         self._segments = segments
+        self._ticks = ticks
         self._texts: list[tuple[str, str]] = []
         self._parts = Parts(merge=self.settings.merge)
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
@@ -196,8 +197,13 @@ class Catalog:
         self._follow()
         return self._serving.count_runs(pattern)
 
-    def walk(self, request: Request) -> Candidates | None:
+    def walk(self, request: Request, bounds: TimeBounds | None = None) -> Candidates | None:
         """Find the chains that lead to the candidates of some tuples; None if there are none for their keys."""
+        if bounds is not None and self.settings.time_order:
+            alike = self._sample.alike(tuple(request.codes))
+            is_past = leads_past(self._ticks(), bounds.latest, len(request), alike)
+            if is_past and self._serving.be_plain(request.pattern):
+                self._looks.clear()
         key_map = self._serving.find_linked(request, self._segments.rows)
         if key_map is None:
             return None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.operators.index import price
-from eddy.operators.index.admission import Admission, Asked, Option
+from eddy.operators.index.admission import LEAST_ROOM, Admission, Asked, Option
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served, Work
 from eddy.operators.index.linking import Linking
@@ -160,7 +160,7 @@ class Serving:
             else {maps: sum(p.rows for p in group) for maps, group in groups.items()},
             own,
         )
-        self._let_go(served)
+        self._let_go(served, room)
 
     def _find_link(self, key_map: KeyMap) -> KeyMap:
         """Find the chains that may stand for a map; the map itself if there are none."""
@@ -177,12 +177,15 @@ class Serving:
             groups.setdefault(part.maps, []).append(part)
         return groups
 
-    def _let_go(self, served: Mapping[Served, Work]) -> None:
+    def _let_go(self, served: Mapping[Served, Work], room: int) -> None:
         """Let go of indexes that there is no room for, and of those for which chains stand and that nobody searched."""
         used = {key_map for key_map, _ in served}
         self.maps = [m for m in self.maps if m in used or not self._is_replaced(m)]
+        built = sum(piece.index.nbytes for part in self._parts for pieces in part.built.values() for piece in pieces)
+        # A part that is trimmed soon needs a bit less, which is no reason to put it in order again while there is room.
+        more = 1 if built <= max(room, LEAST_ROOM) else 0
         for part in self._parts:
-            part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part)}
+            part.built = {m: pieces for m, pieces in part.built.items() if self._is_kept(m, part, more)}
 
     def _note_missed(self, served: Mapping[Served, Work]) -> None:
         """Note the candidates in vain that searches had since their own maps were left out.
@@ -224,11 +227,11 @@ class Serving:
                 for part in self._parts:
                     part.built.pop(key_map, None)
 
-    def _is_kept(self, key_map: KeyMap, part: Part) -> bool:
-        """Tell whether there is room for an index, and for so many bits of it."""
+    def _is_kept(self, key_map: KeyMap, part: Part, more: int) -> bool:
+        """Tell whether there is room for an index, and for so many bits of it, or some more."""
         if self.chosen is None and key_map not in self.maps:
             return False
-        most = sum(self.find_bits(key_map, part.rows)) + 1
+        most = sum(self.find_bits(key_map, part.rows)) + more
         return not self.admission.leaves_out(key_map) and all(
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )

@@ -30,6 +30,30 @@ LEAST_SAVED = 6
 """Candidates that a bound has to spare a probe: a step by halves costs as much as a fraction of one, but a long run
 takes up to sixteen."""
 
+MOST_NEWER = 50
+"""Rows that a chain may lead a tuple past since they are too new for it. A chain begins with the newest row, and steps
+by halves through rows in the order of their time take as long as some ten of it."""
+
+ROWS_COMPARED, TUPLES_COMPARED = 256, 16
+"""Rows and tuples whose times tell how many are too new: comparing them takes ten microseconds."""
+
+
+def leads_past(times: Ticks, latest: Ticks | None, tuples: int, alike: float) -> bool:
+    """Tell whether chains lead past many rows that are too new, where a row has a tuple's keys with some chance.
+
+    One stream may be far ahead of another: then a tuple passes all that has come since. Few tuples do so all the same,
+    since rows would have to be put in order for them.
+
+    >>> latest = np.full(1_000, 10)
+    >>> leads_past(np.arange(1_000), latest, 1_000, 0.5), leads_past(np.arange(20), latest, 1_000, 0.5)
+    (True, False)
+    """
+    if latest is None or alike * len(times) < MOST_NEWER or alike * tuples < 1:
+        return False
+    rows, some = times[:: -(-len(times) // ROWS_COMPARED)], latest[:: -(-tuples // TUPLES_COMPARED)]
+    passed = alike * len(times) * float((rows[:, None] > some).mean())
+    return passed > MOST_NEWER and passed * tuples > len(times)
+
 
 def make_bounds(ticks: Sequence[Ticks], spans: Sequence[float | None], own: float | None) -> TimeBounds:
     """Find the bounds for tuples whose rows have some event times and windows, beside the own window.

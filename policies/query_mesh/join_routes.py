@@ -17,14 +17,24 @@ import numpy as np
 from eddy.contracts import Hop, Leg, Prices, Statistic, Task
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.observe.statistics import fading
-from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.query_mesh.search.ways_on import WaysOn
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import Costs, greedy_route, row_price
 
 ROWS_REMEMBERED = 2_000
 """Rows of the stream after which what a hop did counts half: a few micro-batches, since keys may change as fast."""
 
-MOST_EXACT_HOPS = 7
-"""Operators up to which all sets of them are priced: 128 sets take less than a millisecond."""
+MOST_EXACT_OPERATORS = 10
+"""Operators up to which all sets of them are priced: 1,024 sets take a quarter of a millisecond."""
+
+LOOKING_SHARE = 0.01
+"""The share of what rows take that looking for a better route may take."""
+
+LOOK, LOOK_AT_HOP = 60e-6, 3e-6
+"""Seconds that a look takes, and for each hop that is priced."""
+
+MOST_ROWS_UNLOOKED = 10_000
+"""Rows after which the route is looked at however cheap they were."""
 
 EXPLORED_COST = 0.02
 """The share of the rows' cost that may go into other routes than the best."""
@@ -62,9 +72,10 @@ WORTH_A_CHANGE = 0.95
 
 ROUTE_IS_NEW, ROUTE_IS_CHEAPER = "first rows", "{:.3g} a row is cheaper than {:.3g}"
 
-NUMBERS = ("turn", "due", "rows", "predicted", "chosen", "rounds", "worst")
+NUMBERS = ("turn", "due", "rows", "predicted", "chosen", "rounds", "worst", "spent", "unlooked")
 """Turns until a few rows take another route, and what they may cost; rows of the round; what a row costs by now, and
-did when the route was chosen; rounds so far; what a row costs with the worst beginning."""
+did when the route was chosen; rounds so far; what a row costs with the worst beginning; seconds and rows since the
+route was looked at."""
 
 NEVER = (0.0, 0.0)
 """Rows and outputs of a hop that nobody has seen."""
@@ -79,6 +90,8 @@ class JoinRoutes:
     def __init__(self, stream: str, legality: Legality, costs: Costs, prices: Prices) -> None:
         self._stream, self._legality = stream, legality
         self._costs, self._prices = costs, prices
+        is_small = len(legality.operators) <= MOST_EXACT_OPERATORS
+        self._ways = WaysOn(legality) if is_small else None
         self._seen: dict[Hop, tuple[float, float]] = {}
         self._route: HopNumbers = ()
         self._number = -1
@@ -89,10 +102,11 @@ class JoinRoutes:
         """All rows on the best route; now and then a few on another."""
         if task.lineage.done:
             return [Leg(route=self._finish(task, ready))]
-        route = self._choose()
-        best = self._legality.hops(route)
         numbers = self._numbers
         numbers["rows"] += task.rows
+        numbers["unlooked"] += task.rows
+        route = self._choose() if self._is_due else self._route
+        best = self._legality.hops(route)
         numbers["turn"] += self._share_of_rounds()
         numbers["due"] += EXPLORED_COST * task.rows * numbers["predicted"]
         if numbers["turn"] < 1 or (other := self._deviate(route)) is None:
@@ -114,6 +128,7 @@ class JoinRoutes:
         for hop, statistic in zip(hops, statistics, strict=True):
             rows, out = self._seen.get(hop, NEVER)
             self._seen[hop] = (rows + statistic.rows_in, out + statistic.rows_out)
+            self._numbers["spent"] += statistic.seconds
 
     def learn(self) -> None:
         """Let what was seen in former rounds fade, by the rows of this one."""
@@ -136,18 +151,28 @@ class JoinRoutes:
         told = Decision(stream=stream, number=number, reason=reason, seconds=0.0, ways=ways, tree=tree)
         return told if route else None
 
+    @property
+    def _is_due(self) -> bool:
+        """Whether rows have taken so long since the last look that another one is a small share of that."""
+        numbers, hops = self._numbers, 0 if self._ways is None else len(self._ways.hops)
+        if self._costs == "unit" or not self._route or numbers["rounds"] < FIRST_ROUNDS:
+            return True
+        price = LOOK + hops * LOOK_AT_HOP
+        return numbers["spent"] * LOOKING_SHARE >= price or numbers["unlooked"] >= MOST_ROWS_UNLOOKED
+
     def _choose(self) -> HopNumbers:
         """The best route by now; the present one, unless another is clearly cheaper."""
-        self._numbers["worst"] = 0.0
-        best = self._find_route((), usual=True)
+        numbers = self._numbers
+        numbers["worst"] = numbers["spent"] = numbers["unlooked"] = 0.0
+        best = self._find_routes([()], usual=True)[0]
         cost, now = self._price(best), self._price(self._route) if self._route else np.inf
-        self._numbers["rounds"] = min(self._numbers["rounds"] + 1, FIRST_ROUNDS)
-        may_change = self._numbers["rounds"] == FIRST_ROUNDS and cost < WORTH_A_CHANGE * now
+        numbers["rounds"] = min(numbers["rounds"] + 1, FIRST_ROUNDS)
+        may_change = numbers["rounds"] == FIRST_ROUNDS and cost < WORTH_A_CHANGE * now
         if best != self._route and (not self._route or may_change):
             self._reason = ROUTE_IS_CHEAPER.format(cost, now) if self._route else ROUTE_IS_NEW
             self._number += 1
-            self._route, now, self._numbers["chosen"] = best, cost, cost
-        self._numbers["predicted"] = now
+            self._route, now, numbers["chosen"] = best, cost, cost
+        numbers["predicted"] = now
         return self._route
 
     def _share_of_rounds(self) -> float:
@@ -172,7 +197,7 @@ class JoinRoutes:
         if len(begun) > MOST_BEGUN:
             begun = sorted(begun, key=itemgetter(0))[:MOST_BEGUN]
         # What was seen least, and sooner what is cheap: a route that is far from the best has far to come.
-        routes = [self._find_route(some, usual=False) for _, some in begun]
+        routes = self._find_routes([some for _, some in begun], usual=False)
         worth = [rows * self._price(route) for (rows, _), route in zip(begun, routes, strict=True)]
         return routes[worth.index(min(worth))]
 
@@ -180,33 +205,15 @@ class JoinRoutes:
         """A route for tuples that have left theirs: at every step the hop that looks best."""
         return greedy_route(task, ready, lambda hop: (self._rate(hop, usual=True) - 1) / self._row_price(hop))
 
-    def _find_route(self, begun: HopNumbers, *, usual: bool) -> HopNumbers:
-        """The cheapest way to go on, once some operators are done.
-
-        What is left to pay depends on which operators are done, and not on their order.
-        """
-        if len(self._legality.operators) - len(begun) > MOST_EXACT_HOPS:
-            return self._follow_ranks(begun, usual=usual)
-        known: dict[int, tuple[float, HopNumbers]] = {}
-
-        def rest(done: HopNumbers) -> tuple[float, HopNumbers]:
-            mask = bits(done)
-            found = known.get(mask)
-            if found is None:
-                found = np.inf, ()
-                ready = self._legality.find_ready_hops(done)
-                for number, hop in sorted(ready.items()):
-                    cost, onward = rest((*done, number))
-                    whole = self._row_price(hop) + self._rate(hop, usual=usual) * cost
-                    if not done and usual:
-                        self._numbers["worst"] = max(self._numbers["worst"], whole)
-                    if whole < found[0]:
-                        found = whole, (number, *onward)
-                found = found if ready else (0.0, ())
-                known[mask] = found
-            return found
-
-        return (*begun, *rest(begun)[1])
+    def _find_routes(self, begun: Sequence[HopNumbers], *, usual: bool) -> list[HopNumbers]:
+        """The cheapest ways to go on, once some operators are done."""
+        if self._ways is None:
+            return [self._follow_ranks(some, usual=usual) for some in begun]
+        hops = self._ways.hops
+        onward = self._ways.price([self._rate(hop, usual=usual) for hop in hops], [*map(self._row_price, hops)])
+        if usual:
+            self._numbers["worst"] = float(onward.firsts.max(initial=0.0))
+        return [onward.route(some) for some in begun]
 
     def _follow_ranks(self, begun: HopNumbers, *, usual: bool) -> HopNumbers:
         """At every step the hop of the lowest rank."""
@@ -259,4 +266,4 @@ class JoinRoutes:
         self._seen = {Hop(name, pattern): (rows, out) for name, pattern, rows, out in state["seen"]}
         self._route = tuple(state["route"])
         self._number, self._reason = state["decision"]
-        self._numbers = dict(state["numbers"])
+        self._numbers |= state["numbers"]

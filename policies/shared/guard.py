@@ -6,7 +6,6 @@ is booked on an `Account`: planning and learning by the time for which the threa
 are taken because classes go different ways by the fitted prices; what classes save is what the policy's own model says.
 Older rows fade. When the account is overdrawn the stream goes the common way again, for a wait in rows, and is looked
 at anew. Every try that fails doubles the wait, and what the next one may cost: in the long run they take their share.
-
 A wait ends sooner if what filters let through has surely changed, once the last try is paid for: classes that appear
 change what a filter makes of the rows that those before it have left, even if what each makes of all rows stays.
 
@@ -241,7 +240,8 @@ class Guard:
         kept, account = fading(float(rows), ROWS_REMEMBERED), self._account
         account.fade(kept)
         if not self._rows:
-            account.allowance = self._try_rows * written / rows * 2.0**self._lost
+            # What has changed may be no classes at all: what is tried on credit takes no more than the first try may.
+            account.allowance = self._try_rows * written / rows * 2.0 ** (0 if self._on_credit else self._lost)
         account.pay_rows(written, written - self._saved + steps)
         account.pay("sampling", self._sampled)
         account.pay("learning", seconds)

@@ -64,3 +64,16 @@ def test_looks_of_a_catalog_and_of_a_tuner_are_measured() -> None:
     assert calls[1].startswith("a tuple looks into a part")
     looks = [str(line) for line in index_calls.looks(rows=20_000, workload=replace(COMPLETE, window=2_000))]
     assert looks[1].endswith(" us")
+
+
+def test_rows_of_chains_and_decisions_have_prices() -> None:
+    head, windows, *lines = [str(line) for line in index_calls.links(windows=(512, 1_024), turns=2)]
+    assert head.startswith("chains, kernels of ")
+    assert windows.split() == ["512", "1,024"]
+    assert [line[:30].strip() for line in lines] == [
+        "a tuple that finds one",
+        "a row that lacks a key",
+        "a row that shares the head",
+        "a row that is linked",
+    ]
+    assert "decisions" in str(next(index_calls.decisions(rows=200, workload=PAIR)))

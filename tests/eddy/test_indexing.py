@@ -22,7 +22,7 @@ from eddy.observe.indexing import IndexCount, Tuning
 from eddy.observe.sum_cells import CellSum
 from eddy.observe.wire import from_plain, to_plain
 from eddy.operators import matching, stem
-from eddy.operators.index import admission, price
+from eddy.operators.index import admission, price, serving
 from eddy.operators.tuning import learned
 from eddy.query.explain import explain
 from tests.eddy.test_engine import SCHEMA, batch, engine, pairs, query
@@ -211,6 +211,19 @@ def test_where_rows_leave_no_room_all_are_looked_through_and_it_is_said_once(mon
     assert not free.read_counters().tunings
     with pytest.raises(eddy.QueryError, match="max_state allows 2,600"):
         pairs(running, a=[(7, k) for k in range(50)], b=[])
+
+
+def test_indexes_give_up_their_room_as_rows_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (admission, serving):
+        monkeypatch.setattr(module, "LEAST_ROOM", 0)
+    most = 52_000
+    running, free = engine(query(max_state=most)), engine(query())
+    for n in range(6):
+        rows = {name: [(n, k) for k in range(200)] for name in "ab"}
+        assert pairs(running, **rows) == pairs(free, **rows)
+        assert sum(count.nbytes for count in running.read_counters().streams.values()) <= most
+    # Rows alone do not fill it: without a limit there would be more.
+    assert sum(count.nbytes for count in free.read_counters().streams.values()) > most
 
 
 OFTEN = {"period": 200, "trigger": 200, "theta": 0.1}

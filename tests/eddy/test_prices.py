@@ -109,3 +109,14 @@ def test_the_price_of_a_call_is_not_booked_on_its_rows_where_other_probes_tell_i
     again = Prices(["probe_a", "probe_b"])
     again.restore(prices.snapshot())
     assert [again[Hop(name)].row for name in ("probe_a", "probe_b")] == found
+
+
+def test_rows_are_not_free_where_steps_of_one_size_waver() -> None:
+    """The fewer rows took longer by chance; what rows take is not known, and nothing would be less than it."""
+    prices, hop = Prices(), Hop("f")
+    for _ in range(10):
+        for rows, seconds in ((50, 70e-6), (60, 60e-6)):
+            prices.add(hop, Statistic(rows, rows, rows, seconds))
+    found = prices[hop]
+    assert found.seconds(55) == pytest.approx(65e-6, rel=0.05)
+    assert found.row == pytest.approx(0.1 * 65e-6 / 55, rel=0.05)

@@ -13,13 +13,8 @@ from eddy.comparison.workload import Workload
 from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.attributes import attributes
 from eddy.jobs.experiments.workloads.shapes import OUTLIER, SENTINEL, SHAPES, shape
-from eddy.tuples.arrays import Mask
+from tests.jobs.test_stream_star import ROWS, SIGMAS, SKEWED, column, outcomes
 
-ROWS = 20_000
-SIGMAS = 5
-"""Of the standard error of a share: of the hundreds of shares that are looked at, none is that far off by chance."""
-
-SKEWED = {"table": "skew", "A": 0.1}
 EVEN = [[0.5] * 4] * 4
 OWN = {"own": True, "selectivities": {"table": "random", "classes": 24}, "shape": {"kind": "codes", "values": 24}}
 BY_TIME = {"ids", "times"}
@@ -28,20 +23,6 @@ KINDS: list[Any] = [*sorted(set(SHAPES) - BY_TIME), {"kind": "text", "values": 1
 
 def made(**changes: Any) -> Workload:
     return attributes(**{"operators": 4, "selectivities": SKEWED, "rows": ROWS, **changes})
-
-
-def column(workload: Workload, name: str) -> np.ndarray[Any, Any]:
-    return workload.data["s"].column(name).to_numpy()
-
-
-def outcomes(workload: Workload) -> Mask:
-    """What passes which operator, found with the filters themselves."""
-    masks = []
-    for filter in workload.query.filters:
-        assert filter.function is not None
-        assert filter.columns is not None
-        masks.append(filter.function(column(workload, filter.columns[0])))
-    return np.array(masks).T
 
 
 def calls(workload: Workload, policy: Any) -> float:

@@ -31,8 +31,11 @@ topic = "a"
 schema = {{ ts = "timestamp", k = "bigint" }}
 [streams.a.source.options]
 kafka.sasl.jaas.config = "{JAAS}"
-kafka.ssl.keystore.key = "{CANARY}3"
+kafka.sasl.jass.config = "{JAAS}"
+kafka.ssl.keystore.key = "-----BEGIN PRIVATE KEY----- {CANARY}3"
 kafka.ssl.key.password = "{CANARY}4"
+kafka.sasl.oauthbearer.assertion.private.key.passphrase = "{CANARY}"
+kafka.sasl.oauthbearer.token.endpoint.url = "https://me:{CANARY}@there/token"
 kafka.basic.auth.user.info = "me:{CANARY}5"
 client = "token={CANARY}6 other=1"
 [filters.f]
@@ -61,10 +64,25 @@ WRONG = (
     "streams.a.source.per_trigger=many",
     "policy.token.more=1",
     f"={CANARY}",
+    f"password={CANARY}",
+    f"sink.password={CANARY}",
+    f"sink.options.kafka.sasl.jaas.config.more={CANARY}",
+    f"streams.a.source.servers.password={CANARY}",
     "streams.a.source.format=kafk",
     "sink.format=kafk",
     "sink=3",
 )
+
+BROKEN = {
+    "options that are a text": ("[sink.options]\nkafka.sasl.jaas.config =", "options ="),
+    "options that are a list": ("[sink.options]\n", "[[sink.options]]\n"),
+    "a sink that is a list": ("[sink]\n", "[[sink]]\n"),
+    "a key of a text that is a table": ('topic = "a"', f'topic = {{ password = "{CANARY}" }}'),
+    "a key that is not known": ('topic = "a"', f'topic = "a"\npassword = "{CANARY}"'),
+    "a word that is no password's": ('topic = "a"', f'topic = ["{JAAS}"]'),
+    "a text that does not end": (f'key.password = "{CANARY}4"', f'key.password = "{CANARY}4'),
+    "a value that is a list": (f'key.password = "{CANARY}4"', f'key.password = ["{CANARY}"]'),
+}
 
 
 def written(place: Path, text: str = JOB) -> Path:
@@ -75,7 +93,7 @@ def written(place: Path, text: str = JOB) -> Path:
 
 def test_every_value_is_shown_and_no_secret(tmp_path: Path) -> None:
     told = write_resolved(load(written(tmp_path)))
-    assert told.count(HIDDEN) >= 9
+    assert told.count(HIDDEN) >= 12
     assert CANARY not in told
 
 
@@ -94,6 +112,18 @@ def test_no_mistake_tells_a_secret(wrong: str, tmp_path: Path) -> None:
     with pytest.raises(QueryError) as caught:
         load(file, [from_command(wrong)])
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize(("old", "new"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("command", ["validate", "explain"])
+def test_no_command_tells_a_secret_of_a_broken_file(
+    command: str, old: str, new: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert old in JOB
+    assert cli.main([command, str(written(tmp_path, JOB.replace(old, new, 1)))]) == cli.FAILED
+    told = capsys.readouterr()
+    assert "job.toml" in told.err
+    assert CANARY not in told.out + told.err
 
 
 @pytest.mark.parametrize("wrong", ["[1, 2]", "{ b = 1 }", "2024-01-01"])
@@ -136,6 +166,22 @@ def test_what_spark_says_is_told_without_the_secrets_of_the_file(tmp_path: Path)
     assert hide_secrets("expected bigint", {"schema": {"token": "bigint"}}) == "expected bigint"
     assert CANARY not in told
     assert told.startswith("cannot log in at kafka://(hidden)@host with ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"ConfigException: Invalid value kafka.ssl.key.password={CANARY}, topic=o",
+        f"WriteToMicroBatchDataSource [kafka.sasl.jaas.config=Plain required password='{CANARY}';, topic=o]",
+        f'WriteToMicroBatchDataSource [kafka.sasl.jaas.config=Plain required password="a\\"{CANARY}";, topic=o]',
+        f"cannot reach https://me:{CANARY}@there/token, topic=o",
+    ],
+)
+def test_what_spark_says_is_told_without_any_secret(text: str) -> None:
+    told = explain_error(ValueError(text))
+    assert HIDDEN in told
+    assert "topic=o" in told
+    assert CANARY not in told
 
 
 @pytest.mark.long

@@ -14,23 +14,22 @@ from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.ordering.exact import cost_by_row
 from eddy.jobs.experiments.workloads.selectivities import selectivities
 from eddy.jobs.experiments.workloads.stream_star import stream_star
+from eddy.tuples.arrays import Mask
 
 ROWS = 20_000
 SIGMAS = 5
 """Of the standard error of a share: of the hundreds of shares that are looked at, none is that far off by chance."""
 
 SKEWED = {"table": "skew", "A": 0.1}
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def outcomes(workload: Workload) -> Mask:
     """What passes which operator, found with the filters themselves."""
-    stream = workload.data["s"]
     masks = []
     for filter in workload.query.filters:
         assert filter.function is not None
         assert filter.columns is not None
-        masks.append(filter.function(stream.column(filter.columns[0]).to_numpy()))
+        masks.append(filter.function(column(workload, filter.columns[0])))
     return np.array(masks).T
 
 

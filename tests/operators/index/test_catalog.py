@@ -14,6 +14,7 @@ from eddy.kernels.choice import Choice, choose_kernels
 from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission, catalog
 from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.linking import PLAIN_FOR
 from eddy.operators.index.pricing import Pricing
 from eddy.operators.index.segments import Segments
 from eddy.operators.index.structures import chained
@@ -206,6 +207,24 @@ def test_a_search_has_chains_of_its_own_if_it_pays(tuples: int, chains: int, mon
         assert found is not None
         held.go(number * 50 + 49)
     assert len(held.catalog.linked) == chains
+
+
+def test_chains_are_left_where_they_lead_past_what_is_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One stream is far ahead of another: what is close in time is found by halves, until they are close again."""
+    compiled(monkeypatch)
+    held = Linked(values=4)
+    held.come(np.arange(4_000))
+    request = Request({0: np.arange(400) % 4})
+    behind, level = (make_bounds([np.full(400, now)], [50], WINDOW) for now in (10, 4_000))
+    assert held.catalog.walk(request, level) is not None
+    assert held.catalog.walk(request, behind) is None
+    ranges = held.catalog.find(request, behind).ranges
+    # A quarter of the 61 rows from the first to the latest that may be met, and hardly more.
+    assert ranges.per_probe().max() < 40
+    for _ in range(PLAIN_FOR):
+        assert held.catalog.walk(request, level) is None
+        held.catalog.rest(1 << 20)
+    assert held.catalog.walk(request, level) is not None
 
 
 @pytest.mark.parametrize("room", [0, 400, 3_000, 8_000, 20_000])
