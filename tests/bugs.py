@@ -797,8 +797,8 @@ BUGS = (
     Bug(
         name="the whole quotient of two decimals is the next smaller one",
         file="eddy/sql/kernels/decimals.py",
-        old="pc.trunc(pc.divide(left, right))",
-        new="pc.floor(pc.divide(left, right))",
+        old="pc.trunc(widen(pc.divide(left, right)))",
+        new="pc.floor(widen(pc.divide(left, right)))",
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(
