@@ -330,7 +330,7 @@ AGREED = [*COMPARED, *LOGIC, *ARITHMETIC, *CONDITIONAL, *STRINGS, *TIMES, *CASTS
 
 # What Spark evaluates, and we leave to it.
 OF_SPARK = listed("""
-    w + 1 ; w - w ; w * 2.5 ; w / nullif(w, 0) ; w % nullif(i, 0) ; l div nullif(m, 0) ;
+    w + 1 ; w - w ; w * 2.5 ; w % nullif(i, 0) ; l div nullif(m, 0) ;
     -w ; abs(w) ; -(1234567890123456789012345678901234.5) ; d || '' ; cast(f as string) ; length(e) ;
     cast(1e7 as string) ; upper(d) like '%E%' ; substring(s, j) ; substring(s, 1, i) ; substr(s from t) ; left(s, j) ;
     right('hello', j) ; v + v ; v - interval 1 day ; v * 2 ; 1.5 * v ; v / 2 ; v div interval 1 minute ; null + v ;
