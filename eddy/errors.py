@@ -202,14 +202,17 @@ def check_flag(value: object, name: str, *, where: str) -> None:
         raise QueryError(f"{where}: {name}: expected True or False, got {write_repr(value)}")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str) -> QueryError:
+def unknown_name(kind: str, name: str, known: Iterable[str], *, where: str, unlisted: Iterable[str] = ()) -> QueryError:
     """Build the error for a name that nothing has.
+
+    `unlisted` may have been meant as well, and are too many to be told.
 
     >>> print(unknown_name("column", "prise", ["price", "size"], where='filter "cheap"'))
     filter "cheap": unknown column "prise"; did you mean "price"? known: "price", "size"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
+    meant = sorted({*names, *unlisted})
+    close = difflib.get_close_matches(name, meant, n=1) or [n for n in meant if n.lower() == name.lower()]
     hint = f'did you mean "{close[0]}"? ' if close else ""
     listed = f"known: {quote(names)}" if names else f"there is no {kind} at all"
     return QueryError(f'{where}: unknown {kind} "{shorten(name, LONGEST_NAME)}"; {hint}{listed}')

@@ -67,7 +67,13 @@ class Files:
         found = self._find_files()
         if not found or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
-        return pa.schema([field.with_type(_spark(field.type)) for field in _open(found[0]).schema_arrow])
+        opened = _open(found[0])
+        if fine := _list_nanoseconds(opened):
+            raise QueryError(
+                f'source of "{self._name}": "{found[0]}" has times in nanoseconds in "{fine[0]}", which Spark does not '
+                'read; write microseconds: to_parquet(.., coerce_timestamps="us", allow_truncated_timestamps=True)'
+            )
+        return pa.schema([field.with_type(_spark(field.type)) for field in opened.schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
         """Read the first rows of the first file."""
@@ -209,6 +215,16 @@ def _open(file: str) -> pq.ParquetFile:
         return pq.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:
         raise QueryError(f'"{file}" is no parquet file: {error}') from None
+
+
+def _list_nanoseconds(opened: pq.ParquetFile) -> list[str]:
+    """Name the times that Spark refuses: nanoseconds in 64 bits.
+
+    Those in 96 bits, which Spark itself writes, it reads.
+    """
+    columns = [opened.schema.column(i) for i in range(len(opened.schema))]
+    fine = [c for c in columns if c.logical_type.type == "TIMESTAMP" and "=nanoseconds" in str(c.logical_type)]
+    return [column.path for column in fine]
 
 
 def _spark(type: pa.DataType) -> pa.DataType:

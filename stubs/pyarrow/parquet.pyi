@@ -3,7 +3,19 @@ from pathlib import Path
 
 from pyarrow import RecordBatch, Schema, Table
 
+class ParquetLogicalType:
+    type: str
+
+class ColumnSchema:
+    path: str
+    logical_type: ParquetLogicalType
+
+class ParquetSchema:
+    def __len__(self) -> int: ...
+    def column(self, i: int) -> ColumnSchema: ...
+
 class ParquetFile:
+    schema: ParquetSchema
     schema_arrow: Schema
     def __init__(self, source: str | Path) -> None: ...
     def iter_batches(self, batch_size: int) -> Iterator[RecordBatch]: ...

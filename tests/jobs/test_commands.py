@@ -358,3 +358,13 @@ print(run_job._pack(Path({str(tmp_path)!r}, "beside"), Path({str(tmp_path)!r})))
     assert ours == "[]"
     names = {"beside/__init__.py", "beside/inner.py", "beside/words.txt"}
     assert set(zipfile.ZipFile(packed).namelist()) == names
+
+
+def test_times_that_spark_does_not_read_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fine, place = pa.table({"at": pa.array([1], pa.timestamp("ns", tz="UTC"))}), tmp_path / "a.parquet"
+    job = written(tmp_path, SAID.format(kind="parquet", place=place, more="", where="at > timestamp'2026-01-01'"))
+    pq.write_table(fine, place)
+    assert cli.main(["validate", job]) == cli.FAILED
+    assert 'a.parquet" has times in nanoseconds in "at", which Spark does not read' in capsys.readouterr().err
+    pq.write_table(fine, place, use_deprecated_int96_timestamps=True)  # as Spark itself writes them
+    assert cli.main(["validate", job]) == 0

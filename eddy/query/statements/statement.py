@@ -40,6 +40,11 @@ DEFAULT_POLICY = "auto"
 WHERE = "statement"
 """What errors call the text."""
 
+ONLY_SPARK = (
+    "Spark alone evaluates it, in a Filter of a Query, or as a column of a view or frame that the statement reads"
+)
+"""Where SQL has its place that statements have not."""
+
 HINTS = {"policy": 1, "cells": 1, "named": 2}
 """What a hint may say, and in how many words: NAMED gives a filter another name than its own."""
 
@@ -85,7 +90,7 @@ class Statement:
         for name, function in self.functions.items():
             if not callable(function):
                 raise QueryError(f'{WHERE}: functions: "{name}": expected a function, got {write_repr(function)}')
-        fill(self, "tree", read_statement(Place(WHERE, self.text), frozenset(self.functions)))
+        fill(self, "tree", read_statement(Place(WHERE, self.text, ONLY_SPARK), frozenset(self.functions)))
         self._check_aliases()
         self._check_hints()
 

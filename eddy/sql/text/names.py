@@ -111,7 +111,8 @@ def resolve(token: Token, reader: TokenReader) -> str:
     if name in SPARK_FUNCTIONS:
         raise reader.beyond(f'the function "{name}" is not supported', token)
     if name not in _COUNTS and name not in ALIASES:
-        raise reader.unknown("function", name, _known(), token)
+        known = [*_known(), *reader.functions]
+        raise reader.unknown("function", name, known, token, unlisted=SPARK_FUNCTIONS)
     return ALIASES.get(name, name)
 
 

@@ -82,9 +82,11 @@ class TokenReader:
         got = f'got "{self.now.text}"' if self.now.text else "the text ends here"
         return self.error(f"{expected}, {got}", self.now)
 
-    def unknown(self, kind: str, name: str, known: Iterable[str], at: Token) -> QueryError:
+    def unknown(
+        self, kind: str, name: str, known: Iterable[str], at: Token, unlisted: Iterable[str] = ()
+    ) -> QueryError:
         """Build the error for a name that nothing has."""
-        return self.place.unknown(kind, name, known, at.start, at.end)
+        return self.place.unknown(kind, name, known, at.start, at.end, unlisted)
 
     def too_deep(self, levels: int, at: Token | TextSpan) -> QueryError:
         """Build the error for what is nested too deep."""

@@ -165,10 +165,14 @@ def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
 
 @dataclass(frozen=True)
 class Place:
-    """A text, and the name under which its writer knows it."""
+    """A text, and the name under which its writer knows it.
+
+    `only_spark` says where that has its place which Spark alone evaluates.
+    """
 
     where: str
     text: str
+    only_spark: str = ONLY_SPARK
 
     def error(self, message: str, start: int, end: int) -> QueryError:
         """Build the error that points at `text[start:end]`.
@@ -182,7 +186,7 @@ class Place:
 
     def beyond(self, message: str, start: int, end: int) -> SparkOnlyError:
         """Build the error for what Spark alone evaluates."""
-        return SparkOnlyError(self._write_error(f"{message}; {ONLY_SPARK}", start, end))
+        return SparkOnlyError(self._write_error(f"{message}; {self.only_spark}", start, end))
 
     def fault(self, message: str, start: int, end: int) -> RowError:
         """Build the error of values that have no answer.
@@ -192,12 +196,15 @@ class Place:
         kind = f"cannot be computed: {shorten(self.text[start:end], LONGEST_NAME)}"
         return RowError(self._write_error(message, start, end), kind=kind)
 
-    def unknown(self, kind: str, name: str, known: Iterable[str], start: int, end: int) -> QueryError:
+    def unknown(
+        self, kind: str, name: str, known: Iterable[str], start: int, end: int, unlisted: Iterable[str] = ()
+    ) -> QueryError:
         """Build the error for an unknown name.
 
         It stands in `text[start:end]`.
         """
-        return QueryError(f"{unknown_name(kind, name, known, where=shorten(self.where))}\n{self.mark(start, end)}")
+        error = unknown_name(kind, name, known, where=shorten(self.where), unlisted=unlisted)
+        return QueryError(f"{error}\n{self.mark(start, end)}")
 
     def mark(self, start: int, end: int) -> str:
         """Show the line that holds `start`, and carets under it.

@@ -130,6 +130,7 @@ WRONG = [
     ("a = b; c", ";", "only one expression is allowed"),
     ("a > foo(3)", "foo", 'unknown function "foo"; did you mean'),
     ("a > uper(3)", "uper", 'did you mean "upper"?'),
+    ("a > sondex(b)", "sondex", 'did you mean "soundex"?'),
     ("a > sum(b)", "sum", '"sum" is an aggregate function'),
     ("count(*) > 1", "count", '"count" is an aggregate function'),
     ("rank() over (order by a)", "rank", '"rank" is a window function'),
