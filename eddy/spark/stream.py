@@ -132,7 +132,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
     of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
-    # Until Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
+    # Before Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
     kept = not HAS_ARROW_UDF and all(frame.isStreaming for frame in frames.streams.values())
     state = choose_state(query, options.state, of_cells=of_cells, kept=kept)
     for stream, frame in frames.streams.items():
