@@ -15,6 +15,7 @@ JOINS = "tests/eddy/test_joins.py::test_any_routing_gives_the_naive_answer"
 STOPPED = "tests/eddy/test_joins.py::test_a_run_that_is_stopped_everywhere_goes_on_as_it_was"
 FILTERS = "tests/eddy/test_same_answer.py"
 VERDICTS = "tests/eddy/test_verdicts.py"
+TIME_BOUNDS = "tests/operators/index/test_time_bounds.py"
 ROUTER = "tests/eddy/test_router.py"
 PASSING = "tests/operators/test_passing.py"
 ASIDE = "tests/eddy/test_aside.py"
@@ -140,14 +141,14 @@ BUGS = (
         file="operators/pairs.py",
         old="mask &= age(latest.take(at), target) <= own",
         new="mask &= age(latest.take(at), target) < own",
-        tests=(VERDICTS,),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="the edge of a stored row's window is outside",
         file="operators/pairs.py",
         old="mask &= age(target, times.take(at)) <= span",
         new="mask &= age(target, times.take(at)) < span",
-        tests=(VERDICTS,),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="a segment is let go of one tick too early",
@@ -301,14 +302,14 @@ BUGS = (
         file="operators/index/time_bounds.py",
         old="return np.maximum(times, FIRST_TICK + whole) - whole",
         new="return np.maximum(times, FIRST_TICK + whole) - whole + 1",
-        tests=("tests/operators/index/test_time_bounds.py",),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="the bound of the window of a tuple's row is off by a tick",
         file="operators/index/time_bounds.py",
         old="return np.minimum(times, LAST_TICK - whole) + whole",
         new="return np.minimum(times, LAST_TICK - whole) + whole - 1",
-        tests=("tests/operators/index/test_time_bounds.py",),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="rows of a code that came out of order are searched by halves",
@@ -501,9 +502,9 @@ BUGS = (
     ),
     Bug(
         name="null joins null",
-        file="operators/matching.py",
-        old="ranges.counts[~np.logical_and.reduce(valid)] = 0",
-        new="ranges.counts[np.zeros(len(ranges.counts), np.bool_)] = 0",
+        file="operators/pairs.py",
+        old="(other := pair.other(self._target)).key.valid(tuples.ids[other.input]),",
+        new="None,",
         tests=(VERDICTS,),
     ),
     Bug(
@@ -722,14 +723,14 @@ BUGS = (
         file="operators/pairs.py",
         old="latest = reduce(np.maximum, ticks)",
         new="latest = ticks[0]",
-        tests=(VERDICTS,),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="a probe looks from another time on than that of its latest row",
         file="operators/index/time_bounds.py",
         old="_earlier(reduce(np.maximum, ticks), own)",
         new="_earlier(ticks[0] + 1, own)",
-        tests=("tests/operators/index/test_time_bounds.py",),
+        tests=(TIME_BOUNDS,),
     ),
     Bug(
         name="a segment of a window of rows is let go of one row too early",
@@ -1866,7 +1867,7 @@ BUGS = (
         file="operators/cache/cache.py",
         old="                keys = max(int(frontier.at[stop]), 1)\n",
         new="                keys = max(int(frontier.at[stop]) + 1, 1)\n",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "no_room_for"),
     ),
     Bug(
         name="a trial ends with its first rounds, whatever it promised",

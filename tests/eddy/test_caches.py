@@ -355,6 +355,15 @@ def test_caches_go_along_the_chains_of_probes(monkeypatch: pytest.MonkeyPatch) -
     assert run.report.caches()["filled"].sum() == 20
 
 
+def test_keys_that_a_step_has_no_room_for_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twenty keys those of which all candidates were looked at are held, and the others found by the next step."""
+    plain = pairs("fixed")
+    monkeypatch.setattr(caching, "MOST_CANDIDATES", 50)
+    run = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]})
+    assert found_in(run.results) == found_in(plain.results)
+    assert run.report.caches()["filled"].sum() == 20
+
+
 def test_without_memory_rows_of_a_step_share_what_they_find() -> None:
     told = pairs({"name": "a_caching", "order": "fixed", "force": ["cached_r_s"]}, memory=0).report.caches()
     assert (told["hits"] == 0).all()

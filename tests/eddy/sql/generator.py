@@ -45,7 +45,7 @@ _KINDS = {"N": "number", "S": "string", "B": "condition", "T": "time", "V": "len
 _FILL: dict[str, Callable[[Random, str, int], str]] = dict.fromkeys(_KINDS.values(), _fill)
 _TEMPLATES = {
     "number": [
-        *("({N} + 1.0e0)", "({N} - {N} * 0e0)", "-({N})", "({N} / 3e0)", "(i % nullif({N}, 0))", "abs({N} * 1e0)"),
+        *("({N} + 1.0e0)", "({N} - {N} * 0e0)", "-({N})", "({N} / 3e0)", "(i % nullif({D}, 0))", "abs({N} * 1e0)"),
         *("length({S})", "coalesce({N}, {N})", "case when {B} then {N} else {N} end", "if({B}, {N}, {N})"),
         *("nullif({N}, {N})", "greatest({N}, {N})", "least({N}, {N}, 5)", "year({T})", "second({T})", "dayofweek({T})"),
         *("case when {N} <> 0 then 1e0 / ({N} * 0e0 + 2) end", "(j * 2 + {N} * 1e0)", "round({N}, 1)"),

@@ -38,6 +38,26 @@ def test_no_row_that_is_inside_is_out_of_bounds(
     assert not (inside and (early or late))
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+@pytest.mark.parametrize(
+    ("spans", "own", "inside"),
+    [
+        ((None, None), 10, [10, 11, 20, 25, 26, 30, 31, 40]),
+        ((10, None), None, [9, 10, 11, 20, 25]),
+        ((None, 10), None, [9, 10, 11, 20, 25, 26, 30]),
+        ((10, 10), 9, [11, 20, 25]),
+    ],
+)
+def test_a_row_at_the_edge_of_a_window_is_inside(
+    spans: tuple[int | None, int | None], own: int | None, inside: list[int], dtype: Any
+) -> None:
+    """Of a tuple with rows at 15 and 20: the later one says how old a candidate may be, each how much younger."""
+    found = np.array([9, 10, 11, 20, 25, 26, 30, 31, 40], dtype)
+    ticks = [np.array([15], dtype), np.array([20], dtype)]
+    mask = mask_inside(ticks, spans, np.zeros(len(found), np.int64), found, own)
+    assert found[mask].tolist() == inside
+
+
 def test_bounds_are_as_near_as_the_windows_are_long() -> None:
     bounds = make_bounds([np.array([50, 60]), np.array([45, 61])], [20, 30], 10)
     assert bounds.earliest is not None
