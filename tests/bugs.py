@@ -1106,8 +1106,8 @@ BUGS = (
     Bug(
         name="rows from before a filter of Spark's are not asked about it",
         file="operators/stem.py",
-        old="alive &= screen.ask(",
-        new="alive |= screen.ask(",
+        old="alive &= one.ask(",
+        new="alive |= one.ask(",
         tests=("tests/eddy/test_changed_filters.py",),
     ),
     Bug(

@@ -9,8 +9,8 @@ from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
+from eddy.query.pushed_filter import PushedFilter
 from eddy.query.query import Filter
-from eddy.query.screen import Screen
 from eddy.query.spelling import Part, spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
@@ -82,15 +82,15 @@ def name_column(stream: str, column: str) -> str:
     return f'stream "{stream}"{COLUMN}{column}"'
 
 
-def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence[Screen] = ()) -> Change:
+def check(saved: Mapping[str, str], wanted: Mapping[str, str], pushed: Sequence[PushedFilter] = ()) -> Change:
     """Refuse state that another query has written, and give the filters that are others.
 
-    The error says where they differ. Columns may be left unused. Columns that a new one of the `screens` reads must be
-    stored as well.
+    The error says where they differ. Columns may be left unused. Columns that a new one of the `pushed`
+    filters reads must be stored as well.
     """
     change = _compare_filters(saved, wanted)
     new = {*change.added, *change.changed}
-    read = {name: kind for screen in screens if screen.name in new for name, kind in _list_columns(screen)}
+    read = {name: kind for one in pushed if one.name in new for name, kind in _list_columns(one)}
     _refuse(
         _find_differences(
             *({p: t for p, t in parts.items() if not p.startswith(FILTER)} for parts in (saved, {**wanted, **read}))
@@ -141,9 +141,9 @@ def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> Cha
     )
 
 
-def _list_columns(screen: Screen) -> Iterator[tuple[str, str]]:
+def _list_columns(one: PushedFilter) -> Iterator[tuple[str, str]]:
     """List the columns that a filter of Spark's reads, as parts."""
-    return ((name_column(screen.stream, field.name), str(field.type)) for field in screen.reads)
+    return ((name_column(one.stream, field.name), str(field.type)) for field in one.reads)
 
 
 def _tell_missing(part: str, wanted: Mapping[str, str]) -> str:

@@ -42,7 +42,7 @@ from eddy.spark.pushdown import (
     divide,
     divide_columns,
     leave_to_spark,
-    make_screens,
+    make_pushed_filters,
     push,
     pushable,
 )
@@ -264,7 +264,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
-        screens=make_screens(plan.pushed, plan.frames.schemas),
+        pushed=make_pushed_filters(plan.pushed, plan.frames.schemas),
         index=options.index,
         cache_memory=options.cache_memory,
         cache_state=options.cache_state,
