@@ -256,9 +256,9 @@ class Cache:
             yield frontier
             return
         target, *others = targets
-        reach, begun = self._finder.find(target, frontier, ()), 0
+        search, begun = self._finder.find(target, frontier, ()), 0
         while begun < len(frontier.at):
-            at, rows, begun = reach.read(begun, MOST_CANDIDATES)
+            at, rows, begun = search.read(begun, MOST_CANDIDATES)
             made = self._finder.join(target, frontier, (at, rows))
             if target in olds:
                 made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
