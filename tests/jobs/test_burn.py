@@ -19,9 +19,9 @@ def test_the_work_takes_about_as_long_as_asked() -> None:
 
 
 def _seconds() -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     burn(ASKED_US)
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 def test_no_work_is_the_same_function() -> None:

@@ -2,7 +2,7 @@
 
     python -m tests.eddy.spark.where_retried MASTER
 
-Each task kills its worker in its first try, but for some, and one is slow until Spark has begun a copy of it.
+Some tasks kill their worker in their first try, and one waits until Spark has begun a copy of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,22 +36,29 @@ SETTINGS = {
 
 PARTS, ROWS = 8, 4_000
 
-SLOW = 60.0
-"""Seconds that a slow task takes: Spark has begun a copy by then, which is not slow."""
+LONGEST = 200.0
+"""Seconds after which the slow task waits no more for a copy of it."""
 
 
-def is_odd(k: npt.NDArray[np.int64]) -> Any:
-    """Now and then its worker dies of it, or it takes long."""
-    context = TaskContext.get()
-    if context is not None and context.attemptNumber() == 0:
-        if context.partitionId() % 3 == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if context.partitionId() == PARTS - 1:
-            time.sleep(SLOW)
-    return k % 2 == 1
+def make_is_odd(copied: Path) -> Callable[[npt.NDArray[np.int64]], Any]:
+    """Make a predicate that kills a worker now and then, and waits until a task that was `copied` has left its file."""
+
+    def is_odd(k: npt.NDArray[np.int64]) -> Any:
+        context = TaskContext.get()
+        if context is not None and context.partitionId() == PARTS - 1 and context.attemptNumber():
+            copied.touch()
+        if context is not None and not context.attemptNumber():
+            if context.partitionId() % 3 == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            ends = time.monotonic() + LONGEST
+            while context.partitionId() == PARTS - 1 and not copied.exists() and time.monotonic() < ends:
+                time.sleep(0.1)
+        return k % 2 == 1
+
+    return is_odd
 
 
-def run(master: str) -> None:
+def run(master: str, copied: Path) -> None:
     """Compare with what is known of the rows."""
     builder = SparkSession.builder.master(master)
     for name, value in SETTINGS.items():
@@ -56,11 +66,11 @@ def run(master: str) -> None:
     spark = builder.getOrCreate()
     users = pa.table({"id": range(0, ROWS, 3)})
     frame = spark.range(0, ROWS, 1, PARTS).withColumnRenamed("id", "k")
-    begun = time.monotonic()
+    is_odd = make_is_odd(copied)
     ours = eddy.where(frame, is_odd, (lambda k: k % 5 > 0, "k"), tables={"users": users}, semi="k = users.id")
     found = sorted(row["k"] for row in ours.collect())
     assert found == [k for k in range(3, ROWS, 6) if k % 5], found[:20]
-    assert time.monotonic() - begun < SLOW, "nobody has begun the slow task once more"
+    assert copied.exists(), "nobody has begun the slow task once more"
     report = eddy.report_of(ours).batches()
     assert report["results"].tolist() == [len(found)], report
     assert len(eddy.where(frame, is_odd).limit(5).collect()) == 5
@@ -68,4 +78,5 @@ def run(master: str) -> None:
 
 
 if __name__ == "__main__":
-    run(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.argv[1], Path(folder) / "copied")
