@@ -51,7 +51,7 @@ class LiveLine:
 
 
 def _find_display() -> Callable[..., Any] | None:
-    """Find how a notebook shows things; whoever has no notebook open has not imported IPython for our sake."""
+    """Find how a notebook shows things. Where nobody has imported IPython there is none, so it is not imported here."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     # A terminal has a shell without a kernel.

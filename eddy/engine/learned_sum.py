@@ -41,7 +41,7 @@ class ReadSnapshot(NamedTuple):
 def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
     """Add up what was learned of one query, in whatever order it is given; one without rows changes nothing.
 
-    Snapshots without rows in windows alone are meant: rows of all but one would be lost. All must be of one query.
+    It is for snapshots without rows in windows: those of all but one would be lost. All must be of one query.
     """
     read = [ReadSnapshot(one, *unpack(one)) for one in snapshots]
     parts = sorted((part for part in read if part.rows), key=lambda p: (-p.rows, p.snapshot.meta, p.snapshot.blob))

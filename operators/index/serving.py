@@ -23,8 +23,8 @@ HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
 LINKED_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
-"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer. An
-order that may stand for chains has as many: to weigh more of them made a decision a quarter longer, and chose no
+"""By how many bits the heads of chains may fall short of the rows: more heads than rows find no fewer candidates. Orders
+that may stand for chains are weighed with the same: with more of them a decision took a quarter longer, and chose no
 better."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
