@@ -51,7 +51,7 @@ class Agreement(NamedTuple):
 
 
 class InputSearch(NamedTuple):
-    """Where the candidates of combinations are in one more input, and what numbers ask of them."""
+    """Where one more input has candidates for combinations, and what they are held against."""
 
     stem: Stem
     found: Candidates

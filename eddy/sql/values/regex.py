@@ -45,7 +45,7 @@ _NAMED: dict[str, Ranges] = {
 """Classes that are of ASCII for Java."""
 
 _CASES = ("Lower", "Upper")
-"""Those that are one where case does not count, with Java's own idea of what they leave out then."""
+"""Two that are one where case does not count; Java then has an idea of its own of what they leave out."""
 
 _BOTH_CASES = ([(0x4B, 0x4B), (0x6B, 0x6B)], [(0x53, 0x53), (0x73, 0x73)])
 """K and S in both cases: RE2 takes such a class for a letter whose case does not count. Where that is one of several
