@@ -41,7 +41,7 @@ TYPES: Mapping[str, tuple[pa.DataType, Sequence[Any]]] = {
     "d": (pa.float64(), [0.0, -0.0, 1.0, 2.0, float("nan"), 0.1, float(BIG)]),
     "m": (pa.decimal128(10, 2), [Decimal("0.00"), Decimal("1.00"), Decimal("-1.00"), Decimal("0.10")]),
     "n": (pa.decimal128(20, 4), [Decimal("0.0000"), Decimal("1.0000"), Decimal("0.1000"), Decimal("0.0001")]),
-    "w": (pa.decimal128(38, 10), [Decimal("0E-10"), Decimal("1.0000000000"), Decimal("0.1000000000")]),
+    "w": (pa.decimal128(37, 10), [Decimal("0E-10"), Decimal("1.0000000000"), Decimal("0.1000000000")]),
     "s": (pa.string(), ["1", "01", "2", "-1", "0"]),
     "t": (
         pa.timestamp("us", "Europe/Berlin"),
