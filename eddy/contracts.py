@@ -160,8 +160,8 @@ class Operator(Protocol):
         """
 
 
-class Screening(Protocol):
-    """A filter outside of the engine, by which rows that are stored can be judged."""
+class OutsideFilter(Protocol):
+    """A filter that rows have passed outside of the engine, and that stored rows can be asked about."""
 
     @property
     def reads(self) -> pa.Schema:
@@ -174,11 +174,11 @@ class Screening(Protocol):
 class Others(NamedTuple):
     """Filters that are others than those in force when a snapshot was taken.
 
-    What they have said is forgotten. The screens among them are asked about the rows at once.
+    What they have said is forgotten. Those that are `pushed` to Spark are asked about the rows at once.
     """
 
     forgotten: frozenset[str] = frozenset()
-    screens: Sequence[Screening] = ()
+    pushed: Sequence[OutsideFilter] = ()
 
 
 NO_OTHERS = Others()

@@ -19,8 +19,8 @@ PAUSE_SECONDS = 0.2
 class LiveLine:
     """One line in the output of a notebook's cell.
 
-    `display` is what shows a text and gives a handle by which it is shown anew; that of IPython, if nothing is said,
-    where a notebook is open, and nothing elsewhere, a terminal of IPython included.
+    `display` shows a text, and gives a handle by which it is shown anew. If nothing is said it is IPython's where a
+    notebook is open. Elsewhere, and in a terminal of IPython, nothing is shown.
     """
 
     def __init__(self, display: Callable[..., Any] | None = None, clock: Clock = time.monotonic) -> None:
@@ -51,7 +51,7 @@ class LiveLine:
 
 
 def _find_display() -> Callable[..., Any] | None:
-    """Find how a notebook shows things; whoever has no notebook open has not imported IPython for our sake."""
+    """Find how a notebook shows things. Where nobody has imported IPython there is none, so it is not imported here."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     # A terminal has a shell without a kernel.

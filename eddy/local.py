@@ -123,8 +123,8 @@ def run_local(  # noqa: PLR0913  what a user may say
     of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
 
     `clock` says what steps and micro-batches take, and `thinking` what policies do: the time of day, less what steps
-    have waited for their turn on a busy machine, and the time for which this thread was at work. Whoever gives one of
-    his own gives both by it, unless he names the other.
+    have waited for their turn on a busy machine, and the time for which this thread was at work. Policies go by a
+    `clock` that is given as well, unless `thinking` is given too.
     """
     return iter_local(
         query,

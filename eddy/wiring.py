@@ -38,7 +38,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
-from eddy.query.screen import Screen
+from eddy.query.pushed_filter import PushedFilter
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -79,7 +79,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     cell: int = 0,
     cells: int = 1,
     parts: Mapping[str, str] | None = None,
-    screens: Sequence[Screen] = (),
+    pushed: Sequence[PushedFilter] = (),
     index: IndexChoice = None,
     cache_memory: int | None = None,
     cache_state: str | None = None,
@@ -89,7 +89,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     """Build the engine of one cell.
 
     `schemas` are those of the streams. `parts` are what its state depends on, where that is more than the query says,
-    and `screens` what rows have passed before. `thinking` is the clock of a policy, `working` that of steps.
+    and `pushed` which filters rows have passed before. `thinking` is the clock of a policy, `working` that of steps.
     """
     binding = bind(query, {**schemas, **{name: table.schema for name, table in tables.items()}})
     caches = Caches(check_memory(cache_memory), working or clock, keep=check_cache_state(cache_state) == KEEP)
@@ -105,7 +105,7 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
         working=working or clock,
         seed=(seed, cell),
         parts=parts,
-        screens=screens,
+        pushed=pushed,
         by_clock=depends_on_time(policy),
     )
 

@@ -40,8 +40,8 @@ MOST_CANDIDATES = 1 << 18
 stay in the cache, however many rows match."""
 
 SMALLEST_GO, LARGEST_GO = 64, 4
-"""A go is of one of so many parts of that at least, what is looked at in vain by the last one is small beside the rest,
-and at most: what is looked at before it `grows_dear`."""
+"""A go is a 64th of that at least, so that what the last one looks at in vain is small beside the rest, and a quarter
+at most: after each the search may get an index (`index_now`)."""
 
 NO_RANGES = scan_all(0, 0)
 
@@ -223,7 +223,7 @@ class Matching:
             near, done = self._see(search, asked, done, go)
             parts.append(near)
             left -= len(near.at)
-            is_dear = self._stem.catalog.grows_dear(search.pattern.mask, most - left)
+            is_dear = self._stem.catalog.index_now(search.pattern.mask, most - left)
         found = join_pairs(parts)
         if left < 0:
             done = int(found.at[most]) or int(at_least)

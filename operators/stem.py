@@ -327,8 +327,8 @@ class Stem:
             alive = np.array(marks.column(ALIVE).to_numpy(zero_copy_only=False), np.bool_)
         if len(alive) != rows.num_rows:
             raise ValueError(f"expected marks of {rows.num_rows} rows, got {len(alive)}")
-        for screen in others.screens:  # one may read columns that nothing else reads any more
-            alive &= screen.ask(read_pages(pages, screen.reads, gone or 0))
+        for one in others.pushed:  # one may read columns that nothing else reads any more
+            alive &= one.ask(read_pages(pages, one.reads, gone or 0))
         self._pages.retain(Kept.of(alive))
         if not alive.all():
             rows, marks = rows.filter(pa.array(alive)), marks.filter(pa.array(alive))

@@ -21,7 +21,7 @@ PASSING = "tests/operators/test_passing.py"
 ASIDE = "tests/eddy/test_aside.py"
 EXHAUSTIVE = "tests/eddy/test_exhaustive.py"
 REGRET = "tests/eddy/test_regret.py"
-IN_ONE_LOOP = "tests/eddy/test_chain.py"
+IN_ONE_LOOP = "tests/eddy/test_sieve.py"
 CHAINS, CHAINED = "tests/eddy/kernels/test_chains.py", "tests/operators/index/test_chained.py"
 LAYOUT = "tests/eddy/spark/test_layout.py"
 AUTO = "tests/policies/auto"
@@ -173,14 +173,14 @@ BUGS = (
     ),
     Bug(
         name="filters in one loop go on with rows that have a fault as if they had none",
-        file="eddy/routing/chain.py",
+        file="eddy/routing/sieve.py",
         old="                faults = faults.take(kept)\n                break\n",
         new="                faults = None\n",
         tests=(IN_ONE_LOOP,),
     ),
     Bug(
         name="a probe between filters is left out of the loop, and those behind it are in it",
-        file="eddy/routing/chain.py",
+        file="eddy/routing/sieve.py",
         old="takewhile(lambda hop: hop.operator in self._sifts, route)",
         new="filter(lambda hop: hop.operator in self._sifts, route)",
         tests=(IN_ONE_LOOP,),
@@ -1106,8 +1106,8 @@ BUGS = (
     Bug(
         name="rows from before a filter of Spark's are not asked about it",
         file="operators/stem.py",
-        old="alive &= screen.ask(",
-        new="alive |= screen.ask(",
+        old="alive &= one.ask(",
+        new="alive |= one.ask(",
         tests=("tests/eddy/test_changed_filters.py",),
     ),
     Bug(

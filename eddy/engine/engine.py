@@ -31,7 +31,7 @@ from eddy.observe.prices import Prices
 from eddy.predicates.setup import prepare
 from eddy.query import fingerprint
 from eddy.query.binding import Binding
-from eddy.query.screen import Screen
+from eddy.query.pushed_filter import PushedFilter
 from eddy.routing.router import Router
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
@@ -61,13 +61,13 @@ class Engine:
         working: Clock,
         seed: tuple[int, int],
         parts: Mapping[str, str] | None = None,
-        screens: Sequence[Screen] = (),
+        pushed: Sequence[PushedFilter] = (),
         by_clock: bool = True,
     ) -> None:
         self._binding = binding
         self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
-        self._screens = screens
+        self._pushed = pushed
         self._stores = machinery.stores
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
         self._faults = machinery.faults
@@ -272,12 +272,12 @@ class Engine:
         knows speaks of them. What others cost and let pass is kept.
         """
         meta, tables = unpack(snapshot)
-        change = fingerprint.check(meta["query"], self._parts, self._screens)
+        change = fingerprint.check(meta["query"], self._parts, self._pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         for name, store in self._streams.items():
-            screens = [s for s in self._screens if s.stream == name and s.name in change.forgotten]
-            store.restore(meta["numbers"][name], tables[f"stream {name}"], Others(change.forgotten, screens))
+            pushed = [s for s in self._pushed if s.stream == name and s.name in change.forgotten]
+            store.restore(meta["numbers"][name], tables[f"stream {name}"], Others(change.forgotten, pushed))
         is_as_dear = self._restore_costs(meta, change.forgotten)
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)

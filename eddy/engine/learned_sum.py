@@ -25,7 +25,7 @@ ROWS_IN, STEPS = 0, 5
 Entry = Sequence[Any]
 
 
-class Part(NamedTuple):
+class ReadSnapshot(NamedTuple):
     """A snapshot that was read."""
 
     snapshot: Snapshot
@@ -41,9 +41,9 @@ class Part(NamedTuple):
 def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
     """Add up what was learned of one query, in whatever order it is given; one without rows changes nothing.
 
-    Snapshots without rows in windows alone are meant: rows of all but one would be lost. All must be of one query.
+    It is for snapshots without rows in windows: those of all but one would be lost. All must be of one query.
     """
-    read = [Part(one, *unpack(one)) for one in snapshots]
+    read = [ReadSnapshot(one, *unpack(one)) for one in snapshots]
     parts = sorted((part for part in read if part.rows), key=lambda p: (-p.rows, p.snapshot.meta, p.snapshot.blob))
     if len(parts) < 2:
         return (parts or sorted(read, key=lambda p: (p.snapshot.meta, p.snapshot.blob)))[0].snapshot

@@ -17,10 +17,10 @@ import pyarrow as pa
 from eddy.tuples.packed import Packed, pack_rows
 
 MARK = "#"
-"""The key of what stands for a list. A mapping that has it of its own stands in a list of one behind it."""
+"""The key of the mapping that stands for a list. One of the state's own with this key is written as {"#": [it]}."""
 
 LEAST = 24
-"""Values of a list that is long: what stands for it takes as much JSON as a dozen small numbers."""
+"""Values from which on a list is long: what stands for one takes as much JSON as a dozen small numbers."""
 
 TEXTS = "texts"
 WHOLE = ("<i1", "<i2", "<i4", "<i8")

@@ -10,7 +10,7 @@ from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.predicates.faults import Faults
-from eddy.routing.chain import NO_SIFTS, Sift
+from eddy.routing.sieve import NO_SIFTS, Sift
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Packed
 

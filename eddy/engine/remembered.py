@@ -24,7 +24,7 @@ ENDING = ".learned"
 """What the names of our files end with; nothing else in a folder is touched."""
 
 MOST_FILES = 256
-"""Files that are added up: one of many workers has some kilobytes, and who begins reads them all."""
+"""The most files that are added up: whoever begins reads them all, and each has some kilobytes."""
 
 DIGITS = 12
 """Of a digest in the name of a file: two runs, or two queries, that share a folder do not meet by chance."""

@@ -135,6 +135,9 @@ class Chain(NamedTuple):
     stands, 0 for none, and in the others how the tag of its own row goes on behind the bits of the head. A tag is the
     first 32 bits of the hash, but for the last one, which is 1 if the row is in a chain at all. What lies before the
     first row has gone, as has all behind it.
+
+        tag     [ bits of its head | rest .......... ]
+        link    [ rest, as far as there is room | distance ]     the distance in `reach` bits
     """
 
     heads: Numbers

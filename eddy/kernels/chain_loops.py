@@ -105,7 +105,7 @@ def _find_timely(times: Any, earliest: Any, latest: Any, begun: int) -> int:
 
 @njit()
 def _find_head(heads: Any, key: Any, shift: int, first: int) -> Any:
-    """Find what links of rows with a hash have beside distances, and the newest row of its chain."""
+    """Find the rest of a hash's tag, as links have it, and the newest row of its chain."""
     tag = np.int64(key >> TAG_BITS) | IN_CHAIN
     return tag << (32 - shift) & TAG, np.int64(heads[tag >> shift]) - first
 

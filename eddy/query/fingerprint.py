@@ -9,16 +9,16 @@ from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
+from eddy.query.pushed_filter import PushedFilter
 from eddy.query.query import Filter
-from eddy.query.screen import Screen
-from eddy.query.spelling import Part, spell_parts
+from eddy.query.spelling import SpelledPart, spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
 """How the names of some parts begin or go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class FilterChange:
     """The filters in which a query differs from the one that wrote its state.
 
     One that says something else under the same name is another filter.
@@ -82,15 +82,15 @@ def name_column(stream: str, column: str) -> str:
     return f'stream "{stream}"{COLUMN}{column}"'
 
 
-def check(saved: Mapping[str, str], wanted: Mapping[str, str], screens: Sequence[Screen] = ()) -> Change:
+def check(saved: Mapping[str, str], wanted: Mapping[str, str], pushed: Sequence[PushedFilter] = ()) -> FilterChange:
     """Refuse state that another query has written, and give the filters that are others.
 
-    The error says where they differ. Columns may be left unused. Columns that a new one of the `screens` reads must be
-    stored as well.
+    The error says where they differ. Columns may be left unused. Columns that a new one of the `pushed`
+    filters reads must be stored as well.
     """
     change = _compare_filters(saved, wanted)
     new = {*change.added, *change.changed}
-    read = {name: kind for screen in screens if screen.name in new for name, kind in _list_columns(screen)}
+    read = {name: kind for one in pushed if one.name in new for name, kind in _list_columns(one)}
     _refuse(
         _find_differences(
             *({p: t for p, t in parts.items() if not p.startswith(FILTER)} for parts in (saved, {**wanted, **read}))
@@ -125,25 +125,25 @@ def _find_differences(saved: Mapping[str, str], wanted: Mapping[str, str]) -> li
     ]
 
 
-def _find_meaning(parts: Mapping[str, Part], name: str) -> str | None:
+def _find_meaning(parts: Mapping[str, SpelledPart], name: str) -> str | None:
     return parts[name].says if name in parts else None
 
 
-def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> Change:
+def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> FilterChange:
     before, now = (
         {name.removeprefix(FILTER)[:-1]: part.says for name, part in parts.items() if name.startswith(FILTER)}
         for parts in (spell_parts(saved), spell_parts(wanted))
     )
-    return Change(
+    return FilterChange(
         added=[name for name in now if name not in before],
         removed=[name for name in before if name not in now],
         changed=[name for name, text in now.items() if before.get(name, text) != text],
     )
 
 
-def _list_columns(screen: Screen) -> Iterator[tuple[str, str]]:
+def _list_columns(one: PushedFilter) -> Iterator[tuple[str, str]]:
     """List the columns that a filter of Spark's reads, as parts."""
-    return ((name_column(screen.stream, field.name), str(field.type)) for field in screen.reads)
+    return ((name_column(one.stream, field.name), str(field.type)) for field in one.reads)
 
 
 def _tell_missing(part: str, wanted: Mapping[str, str]) -> str:
@@ -163,5 +163,5 @@ def _describe_filter(asked: Filter) -> str:
     return f"on {', '.join(asked.on)}: {predicate.text}"
 
 
-def _quote_part(part: Part | None) -> str:
+def _quote_part(part: SpelledPart | None) -> str:
     return "nothing" if part is None else f'"{shorten(part.text)}"'

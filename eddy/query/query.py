@@ -134,7 +134,7 @@ class Query:
         JOIN STREAM b ON a.k = b.k
         WHERE a.v > 10
         """
-        from eddy.query.statements.writing import write_statement  # noqa: PLC0415  it is of the room above
+        from eddy.query.statements.writing import write_statement  # noqa: PLC0415  it writes what is defined here
 
         return write_statement(self)
 

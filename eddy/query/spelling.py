@@ -22,7 +22,7 @@ _RANGE = re.compile(r"Range\('(.*)'\)")
 WHERE = "checkpoint"
 
 
-class Part(NamedTuple):
+class SpelledPart(NamedTuple):
     """What a part of a query says, in the one spelling, and how it is written."""
 
     says: str
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     text: str
 
 
-def spell_parts(parts: Mapping[str, str]) -> dict[str, Part]:
+def spell_parts(parts: Mapping[str, str]) -> dict[str, SpelledPart]:
     """Give all parts by the one spelling of their names; texts that nobody can read stay as they are.
 
     >>> list(spell_parts({'join "a.k=b.k and a.v > b.v"': "a join"}))
@@ -38,7 +38,9 @@ def spell_parts(parts: Mapping[str, str]) -> dict[str, Part]:
     >>> [one.says for one in spell_parts({'filter "f"': "on a: v>1", 'stream "a": delay': "60 seconds"}).values()]
     ['on a: a.v > 1', '1 minute']
     """
-    return {spelled: Part(says, name, text) for name, text in parts.items() for spelled, says in _spell(name, text)}
+    return {
+        spelled: SpelledPart(says, name, text) for name, text in parts.items() for spelled, says in _spell(name, text)
+    }
 
 
 def _spell(name: str, text: str) -> list[tuple[str, str]]:

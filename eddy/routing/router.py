@@ -16,10 +16,10 @@ from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
-from eddy.routing.chain import NO_SIFTS, Chains, Sift
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
 from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
+from eddy.routing.sieve import NO_SIFTS, Sieves, Sift
 from eddy.routing.tally import RouteTally
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Hop, Lineage, Tuples
@@ -101,7 +101,7 @@ class Router:
         self._clock = clock
         self._taps = taps
         self._asides = Asides(self.machine, self._find_read, self._step)
-        self._chains = Chains(sifts, clock)
+        self._sieves = Sieves(sifts, clock)
         self._exhaustion = Exhaustion(self.machine, self._step)
         self.routing = RouteTally()
 
@@ -288,11 +288,11 @@ class Router:
         """Take the first steps in one loop, where nobody hears of each; gives how many, and what is left."""
         if self._policy.is_listening or self._asides.trails or tuples.faults is not None:
             return 0, tuples
-        chain = self._chains.find(route)
-        if not chain:
+        sieve = self._sieves.find(route)
+        if not sieve:
             return 0, tuples
         ((name, ids),) = tuples.ids.items()
-        ids, faults, steps, own = self._chains.sift(chain, ids)
+        ids, faults, steps, own = self._sieves.sift(sieve, ids)
         for hop, statistic in zip(route, steps, strict=False):
             self.statistics.add(hop, self._note(hop, statistic))
             self.prices.add_own(ALONE, int(statistic.rows_in), own / len(steps))

@@ -47,8 +47,8 @@ def attach(  # noqa: PLR0913  what a user may say
     each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
-    Without it `remember` is a file in which what was learned stays, as in `where`. With `cache_state="keep"` caches are
-    a part of the state as well, where that costs less than to fill them anew.
+    Without it `remember` is a folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches
+    are a part of the state as well, where that costs less than to fill them anew.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark

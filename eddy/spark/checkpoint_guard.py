@@ -93,6 +93,6 @@ class _Noted:
 
     def hold_against(self, shipped: Shipped) -> str:
         """Refuse another query; say what is different of filters."""
-        change = fingerprint.check(self.query, shipped.parts, shipped.screens)
+        change = fingerprint.check(self.query, shipped.parts, shipped.pushed)
         check_layout(self.layout, shipped.layout)
         return change.tell() if change else ""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from eddy.query import Filter, Query, Rows, fingerprint
 from eddy.query.binding import bind
-from eddy.query.screen import Screen
+from eddy.query.pushed_filter import PushedFilter
 from eddy.query.shorthand import find_free
 from eddy.query.spark_text import SparkText
 from eddy.sql import Column, Expression, backtick
@@ -142,10 +142,10 @@ def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
     return {**told, **{fingerprint.name_column(f.on[0], str(f.where)): "evaluated by Spark" for f in own}}
 
 
-def make_screens(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[Screen]:
+def make_pushed_filters(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[PushedFilter]:
     """Give the same filters for rows that are stored, in case that one of them is added on a restart."""
     return [
-        Screen(name=f.name, stream=f.on[0], where=f.predicate, schema=schemas[f.on[0]])
+        PushedFilter(name=f.name, stream=f.on[0], where=f.predicate, schema=schemas[f.on[0]])
         for f in filters
         if isinstance(f.predicate, Expression)
     ]

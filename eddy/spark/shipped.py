@@ -20,7 +20,7 @@ from eddy.clocks import make_work_clock
 from eddy.engine import Engine
 from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
-from eddy.query.screen import Screen
+from eddy.query.pushed_filter import PushedFilter
 from eddy.spark.parcels import rows_of
 from eddy.wiring import IndexChoice, PolicyChoice, engine
 
@@ -35,7 +35,7 @@ class Shipped:
     """Everything that a worker needs.
 
     Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
-    on, `screens` which filters Spark evaluates before. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if
+    on, `pushed` which filters Spark evaluates before. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if
     some stream has no delay, so that there is none. `flush` is how many rows make Spark send on what it holds.
     """
 
@@ -49,7 +49,7 @@ class Shipped:
     layout: Mapping[str, Any]
     ticks_per_ms: int
     flush: int
-    screens: Sequence[Screen] = ()
+    pushed: Sequence[PushedFilter] = ()
     index: IndexChoice = None
     cache_memory: int | None = None
     cache_state: str | None = None
@@ -67,7 +67,7 @@ class Shipped:
             cell=cell,
             cells=self.layout["cells"],
             parts=self.parts,
-            screens=self.screens,
+            pushed=self.pushed,
             index=self.index,
             cache_memory=self.cache_memory,
             cache_state=self.cache_state,

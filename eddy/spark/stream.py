@@ -42,7 +42,7 @@ from eddy.spark.pushdown import (
     divide,
     divide_columns,
     leave_to_spark,
-    make_screens,
+    make_pushed_filters,
     push,
     pushable,
 )
@@ -132,7 +132,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
     """Choose where state is kept; who speaks of cells means those of a state store."""
     of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
-    # Until Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
+    # Before Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
     kept = not HAS_ARROW_UDF and all(frame.isStreaming for frame in frames.streams.values())
     state = choose_state(query, options.state, of_cells=of_cells, kept=kept)
     for stream, frame in frames.streams.items():
@@ -264,7 +264,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         layout=plan.layout.describe(),
         ticks_per_ms=plan.ticks_per_ms if plan.watermarked else 0,
         flush=rows + 1 if rows > 0 else 0,
-        screens=make_screens(plan.pushed, plan.frames.schemas),
+        pushed=make_pushed_filters(plan.pushed, plan.frames.schemas),
         index=options.index,
         cache_memory=options.cache_memory,
         cache_state=options.cache_state,

@@ -22,7 +22,7 @@ from eddy.query import Query
 from eddy.requirements import read_numbers
 
 KNOWS_ZONES = "timezone" in inspect.signature(types.to_arrow_schema).parameters
-"""Spark's Python spells times with the session's zone, as its Java does. Until 4.1 it spells all of them with UTC."""
+"""Spark's Python spells times with the session's zone, as its Java does. Before 4.1 it spells all of them with UTC."""
 
 HAS_ARROW_UDF = hasattr(functions, "arrow_udf")
 """Spark has functions of Arrow arrays, as it does from 4.1 on."""

@@ -16,7 +16,7 @@ from eddy.query import fingerprint
 from eddy.query.cost import write_cost
 from eddy.query.explain.describe import draw_plan, list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
-from eddy.query.fingerprint import COLUMN, Change
+from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.spark_text import SparkText
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
@@ -67,13 +67,13 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
     yield from propose(found)
 
 
-def _check_same(checked: Checked, found: Checkpoint) -> Change:
+def _check_same(checked: Checked, found: Checkpoint) -> FilterChange:
     """Hold the checkpoint against the job, as a start would; gives the filters that are others.
 
     Columns are left out: only Spark knows their types.
     """
     if checked.binding is None or checked.layout is None:
-        return Change()
+        return FilterChange()
     pushed, left = divide_filters(checked, checked.binding)
     wanted = {**fingerprint.of(left), **describe_pushed(pushed)}
     saved, needed = ({p: t for p, t in parts.items() if COLUMN not in p} for parts in (found.query, wanted))

@@ -64,7 +64,7 @@ TOKEN_DIGITS = 9
 
 
 def is_scripted(agent: pd.Series) -> pd.Series:
-    """Tell who calls himself a script."""
+    """Tell which agents say that they are scripts."""
     return agent.str.contains("script", regex=False)
 
 

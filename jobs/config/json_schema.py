@@ -41,7 +41,7 @@ def describe_part(part: ConfigPart, path: tuple[str, ...] = (), *, partly: bool 
 
 
 def _variant(part: Variants, name: str, path: tuple[str, ...], *, partly: bool) -> Schema:
-    """One format of a section; each is told by its name, which the one that is meant when left out need not have."""
+    """Describe one format of a section, which its name tells; where none is named the default is meant."""
     section = _section(part.formats[name], path, partly=partly)
     section["properties"] = {"format": {"const": name, "description": part.formats[name].text}, **section["properties"]}
     if not partly and name != part.default:

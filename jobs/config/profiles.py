@@ -12,7 +12,7 @@ PROFILE = "profile"
 """The table of the file that has the profiles; each has sections as the file does."""
 
 KINDS = {"format": "", "name": "policy"}
-"""Keys that decide which other keys a table may have, and the one table in which it does, if not in any."""
+"""Keys that decide which other keys a table may have, each with the one table in which it does; "" is any table."""
 
 
 def choose_profile(file: str, values: dict[str, Any], name: str | None) -> dict[KeyPath, KeyPath]:

@@ -358,7 +358,8 @@ JOB = Section(
         "rejected": Variants(
             text='Where rows go that pass everything but a filter with `on_error = "reject"` that has no answer for '
             "them: the columns of the stream, and `rejected_by` and `rejected_because`. For one stream without state. "
-            "It is a query of its own, which asks the filters once more; its checkpoint is in `rejected` of the job's.",
+            "A stream has a query of its own for them, which asks the filters once more; its checkpoint is in "
+            "`rejected` of the job's. A batch asks them once for both.",
             formats=ALL_SINKS,
             like="sink",
         ),

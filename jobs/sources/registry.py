@@ -11,7 +11,7 @@ from eddy.jobs.config.connectors import SOURCE_GROUP
 from eddy.jobs.sources.files import Files
 from eddy.jobs.sources.kafka import Kafka
 from eddy.jobs.sources.rate import Rate
-from eddy.jobs.sources.select import Selected
+from eddy.jobs.sources.select import SelectedSource
 from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.jobs.sources.spark_format import SparkFormat
 from eddy.jobs.sources.workload import FromWorkload
@@ -35,4 +35,4 @@ def make_source(name: str, values: SourceValues) -> JobSource:
     """Make the source that the file describes, with what it selects."""
     made = ALL_SOURCES[values["format"]](name, values)
     select = values.get("select")  # a source of another package may know no such key
-    return Selected(name, made, select) if select else made
+    return SelectedSource(name, made, select) if select else made

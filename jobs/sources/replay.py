@@ -1,6 +1,6 @@
 """A workload as a data source of Spark, written in Python.
 
-Offsets are numbers of rows. Until Spark 4.2 a source in Python cannot say how much of it a micro-batch takes, so there
+Offsets are numbers of rows. Before Spark 4.2 a source in Python cannot say how much of it a micro-batch takes, so there
 all of it is one; from then on `paced.py` does.
 """
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Selected:
+class SelectedSource:
     """A source whose columns are expressions of Spark over those of another."""
 
     def __init__(self, name: str, source: JobSource, select: Sequence[str]) -> None:

@@ -256,9 +256,9 @@ class Cache:
             yield frontier
             return
         target, *others = targets
-        reach, begun = self._finder.find(target, frontier, ()), 0
+        search, begun = self._finder.find(target, frontier, ()), 0
         while begun < len(frontier.at):
-            at, rows, begun = reach.read(begun, MOST_CANDIDATES)
+            at, rows, begun = search.read(begun, MOST_CANDIDATES)
             made = self._finder.join(target, frontier, (at, rows))
             if target in olds:
                 made = made.keep(made.ids[target] < self._upto[target] - self._stems[target].gone)
@@ -338,7 +338,7 @@ class Cache:
         return told, [*pages, pack_rows(pa.record_batch({REFUSED: pa.array(self._refused)}))]
 
     def restore(self, told: Mapping[str, Any], pages: Sequence[Packed]) -> None:
-        """Go on from a snapshot, over the rows of it; a cache that it cannot be of stays as it is."""
+        """Go on from a snapshot, over the rows of it; where they do not fit each other it stays as it is."""
         reader = PartReader(self.key, self._stems, len(self.scope.residuals), self._deadlines)
         parts = [reader.read(pages[place : place + 2]) for place in range(0, len(pages) - 1, 2)]
         refused = np.asarray(read_numbers(pages[-1].read(), REFUSED), np.int64)

@@ -50,8 +50,8 @@ class Agreement(NamedTuple):
     known: Valid
 
 
-class Reach(NamedTuple):
-    """Where the candidates of combinations are in one more input, and what numbers ask of them."""
+class InputSearch(NamedTuple):
+    """Where one more input has candidates for combinations, and what they are held against."""
 
     stem: Stem
     found: Candidates
@@ -93,7 +93,7 @@ class Finder:
             known.add(order[-1])
         return order
 
-    def find(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> Reach:
+    def find(self, target: str, frontier: Frontier, codes: Sequence[KeyCodes]) -> InputSearch:
         """Find the candidates of each combination in one more input; `codes` are those of its key, if that is known."""
         stem, agreements = self._stems[target], self._list_agreements(target, frontier, codes)
         asked = Screen(
@@ -107,9 +107,9 @@ class Finder:
         )
         wanted = {stem.catalog.number(own): code for own, code, _ in reversed(agreements)}
         if not wanted:
-            return Reach(stem, self._find_by_order(target, frontier), asked)
+            return InputSearch(stem, self._find_by_order(target, frontier), asked)
         request = Request({number: wanted[number] for number in sorted(wanted)})
-        return Reach(stem, stem.catalog.walk(request) or stem.catalog.find(request), asked)
+        return InputSearch(stem, stem.catalog.walk(request) or stem.catalog.find(request), asked)
 
     def _find_by_order(self, target: str, frontier: Frontier) -> Candidates:
         """Find candidates by a comparison, where no equality finds them."""

@@ -261,8 +261,8 @@ class Catalog:
         for work, count in self._count_rows(served, len(rows), lambda: rows):
             work.matches += count
 
-    def grows_dear(self, pattern: int, found: int) -> bool:
-        """Tell whether looks by some keys were so much in vain that they get the map that was left out, and at once.
+    def index_now(self, pattern: int, found: int) -> bool:
+        """Give looks by some keys the map that was left out, if they were too much in vain; tells whether they got it.
 
         Which maps there is room for is decided between micro-batches, by what was asked for until then. A policy that
         changes an order asks for others, and with thousands of times as many tuples. `found` are matches that are not
@@ -309,7 +309,8 @@ class Catalog:
         """End the micro-batch, and choose the indexes that there is room for.
 
         One that is left out is not built in the next micro-batch either: what it is to serve is served by another,
-        unless that `grows_dear`. Then all of them together may take `most` until the micro-batch is over.
+        unless it is needed at once (`index_now`). Then all of them together may take `most` until the micro-batch is
+        over.
         """
         self.room, self._most = room, most
         self.invalidate()

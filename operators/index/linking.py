@@ -20,7 +20,7 @@ PLAIN_FOR = 4
 step stay so for a while, and an index for either costs time and room."""
 
 
-class Found(NamedTuple):
+class LinkChoice(NamedTuple):
     """The chains that a search goes along, None for none, as long as the `stamp` is what it was."""
 
     stamp: tuple[int, ...]
@@ -40,7 +40,7 @@ class Linking:
         self._may_link = may_link
         # Patterns whose chains led past too many rows, and for how many micro-batches they have none.
         self._plain: dict[int, int] = {}
-        self._found: dict[int, Found] = {}
+        self._found: dict[int, LinkChoice] = {}
 
     def rest(self) -> None:
         """End a micro-batch."""
@@ -86,7 +86,7 @@ class Linking:
             if key_map is not None and key_map not in self.maps:
                 self.maps.append(key_map)
             stamp = (*stamp[:-1], len(self.maps))
-            found = self._found[pattern] = Found(stamp, key_map)
+            found = self._found[pattern] = LinkChoice(stamp, key_map)
         return found.key_map
 
     def _choose(self, pattern: int, tuples: int, rows: int, price_others: Callable[[], float]) -> KeyMap | None:

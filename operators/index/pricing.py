@@ -14,7 +14,7 @@ from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.request import list_keys
 
 
-class Known(Protocol):
+class KnownRows(Protocol):
     """Some rows, and how alike they are; what was estimated at another `age` may be other now."""
 
     age: int
@@ -36,7 +36,7 @@ class Bits(Protocol):
 class Pricing:
     """Predicts what searches take."""
 
-    def __init__(self, sample: Known, find_bits: Bits) -> None:
+    def __init__(self, sample: KnownRows, find_bits: Bits) -> None:
         self.experience = Experience()
         self._sample = sample
         self._find_bits = find_bits

@@ -23,9 +23,9 @@ HASH_BITS = 16
 """Bits of a pattern's own map: as many as the rows need, and there is room for."""
 
 LINKED_SPARES = tuple(spare for spare in reversed(price.SPARE_BITS) if spare <= 0)
-"""Bits that the heads of chains may have beyond those that number rows: more than one head a row finds no fewer. An
-order that may stand for chains has as many: to weigh more of them made a decision a quarter longer, and chose no
-better."""
+"""By how many bits the heads of chains may fall short of the rows: more heads than rows find no fewer candidates. An
+order that may stand for chains is weighed with the same: with more of them a decision took a quarter longer, and chose
+no better."""
 
 Groups = Mapping[tuple[KeyMap, ...] | None, Sequence[Part]]
 """The parts, by the maps that they have."""
@@ -322,7 +322,7 @@ class Serving:
         return options
 
     def _list_options(self, key_map: KeyMap, groups: Groups) -> list[Option]:
-        """List what a map takes and saves that puts rows in order; of chains, the one that may stand for them."""
+        """List what a map that puts rows in order takes and saves; for chains, the one that may stand for them."""
         own = hash_map(key_map.masks[0], HASH_BITS) if key_map.linked else key_map
         spares = LINKED_SPARES if key_map.linked else price.SPARE_BITS[::-1]
         prices: dict[int, dict[tuple[Asked, int], float]] = {spare: {} for spare in spares}
@@ -335,7 +335,7 @@ class Serving:
         return [Option(own, spare, self._count_bytes(own, spare), prices[spare]) for spare in spares]
 
     def _sort_asked(self, key_map: KeyMap, maps: tuple[KeyMap, ...] | None) -> list[list[Asked]]:
-        """Sort what a map may serve in parts that have some maps: by the same fields it is guessed to take the same."""
+        """Group what a map may serve in some parts: searches by the same fields are guessed to take the same."""
         found: dict[tuple[int, ...], list[Asked]] = {}
         for one in sorted(self._asked):
             fields = key_map.list_fields(one[0])

@@ -17,7 +17,7 @@ from eddy.engine import Engine
 from eddy.engine.snapshot import unpack
 from eddy.query import fingerprint
 from eddy.query.binding import bind
-from eddy.query.screen import Screen
+from eddy.query.pushed_filter import PushedFilter
 from eddy.sql import Expression
 from eddy.tuples.arrow import one_batch
 from tests.changes import Changing, cases
@@ -149,9 +149,9 @@ def test_a_column_that_is_not_stored_says_since_when_it_would_be() -> None:
         fingerprint.check(SAVED, {**SAVED, 'stream "a": column "v"': "int64"})
     where = eddy.Filter("new", on="a", where="v > 1").predicate
     assert isinstance(where, Expression)
-    screen = Screen(name="new", stream="a", where=where, schema=pa.schema({"k": pa.int64(), "v": pa.int64()}))
+    added = PushedFilter(name="new", stream="a", where=where, schema=pa.schema({"k": pa.int64(), "v": pa.int64()}))
     with pytest.raises(eddy.CheckpointError, match=said):
-        fingerprint.check(SAVED, {**SAVED, 'filter "new"': "on a, evaluated by Spark: v > 1"}, [screen])
+        fingerprint.check(SAVED, {**SAVED, 'filter "new"': "on a, evaluated by Spark: v > 1"}, [added])
 
 
 def test_rows_from_before_a_filter_of_sparks_are_asked_about_it_once() -> None:
@@ -162,13 +162,13 @@ def test_rows_from_before_a_filter_of_sparks_are_asked_about_it_once() -> None:
     new = replace(old, select=["b.ts"])
     where = eddy.Filter("large", on="a", where="v > 1").predicate
     assert isinstance(where, Expression)
-    screen = Screen(name="large", stream="a", where=where, schema=schemas["a"])
+    large = PushedFilter(name="large", stream="a", where=where, schema=schemas["a"])
 
-    def build(asked: eddy.Query, screens: Sequence[Screen]) -> Engine:
+    def build(asked: eddy.Query, pushed: Sequence[PushedFilter]) -> Engine:
         bound = bind(asked, schemas)
-        parts = {**fingerprint.of(bound), **{f'filter "{s.name}"': "by Spark" for s in screens}}
+        parts = {**fingerprint.of(bound), **{f'filter "{s.name}"': "by Spark" for s in pushed}}
         return wiring.engine(
-            asked, schemas, "fixed", tables={}, clock=steady_clock(), seed=0, parts=parts, screens=screens
+            asked, schemas, "fixed", tables={}, clock=steady_clock(), seed=0, parts=parts, pushed=pushed
         )
 
     def batch(a: Sequence[tuple[int, int, Any]], b: Sequence[tuple[int, int, Any]]) -> dict[str, pa.RecordBatch]:
@@ -182,11 +182,11 @@ def test_rows_from_before_a_filter_of_sparks_are_asked_about_it_once() -> None:
 
     first = build(old, [])
     assert not list(first.run(batch([(1, 7, 1), (2, 7, 2), (3, 7, None), (4, 7, 4)], [])))
-    second = build(new, [screen])
+    second = build(new, [large])
     second.restore(first.snapshot())
     (found,) = second.run(batch([(5, 7, 0)], [(6, 7, 0)]))
     assert found.num_rows == 3
-    third = build(new, [screen])
+    third = build(new, [large])
     third.restore(second.snapshot())
     (found,) = third.run(batch([], [(7, 7, 0)]))
     assert found.num_rows == 3

@@ -502,7 +502,7 @@ def test_a_search_that_becomes_common_has_its_own_map_at_once(
     """It is counted what the map that served it finds in vain, whatever was predicted when it was rare."""
     if not has_room_for_more:
         # Nothing may be built beside what there is before the micro-batch is over.
-        monkeypatch.setattr(catalog.Catalog, "grows_dear", lambda *_: False)
+        monkeypatch.setattr(catalog.Catalog, "index_now", lambda *_: False)
     # Room for two maps of `b` out of three.
     monkeypatch.setattr(stem, "SPARE", 8)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)

@@ -128,7 +128,7 @@ class Statement:
         return {alias: one for alias, one in found.items() if one is not None}
 
     def choose_policy(self, policy: Any) -> Any:
-        """Choose the policy of a caller, or that of the hint where he leaves it at the default."""
+        """Choose the policy of a caller, or that of the hint where it is left at the default."""
         return self.hints.get("policy", policy) if policy == DEFAULT_POLICY else policy
 
     def choose_cells(self, cells: int | None) -> int | None:

@@ -31,7 +31,7 @@ class SentMetrics:
     environment, `OTEL_EXPORTER_OTLP_HEADERS`, and the service's name from `OTEL_SERVICE_NAME`.
     """
 
-    def __init__(self, endpoint: str, *, every: float = EVERY_SECONDS, where: str = "send_metrics") -> None:
+    def __init__(self, endpoint: str, *, every: float = EVERY_SECONDS, where: str = "SentMetrics") -> None:
         try:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: PLC0415
             from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415
@@ -71,9 +71,9 @@ class SentMetrics:
 def check_endpoint(endpoint: str, where: str) -> None:
     """Check that metrics can be sent to an address.
 
-    >>> check_endpoint("box:4318", "send_metrics")
+    >>> check_endpoint("box:4318", "SentMetrics")
     Traceback (most recent call last):
-    eddy.errors.QueryError: send_metrics: expected a URL such as "http://localhost:4318/v1/metrics", got "box:4318"
+    eddy.errors.QueryError: SentMetrics: expected a URL such as "http://localhost:4318/v1/metrics", got "box:4318"
     """
     try:
         parts = urlsplit(endpoint)

@@ -23,7 +23,7 @@ class ServedMetrics:
     Port 0 is any free one; `port` says which it is.
     """
 
-    def __init__(self, port: int, host: str = LOOPBACK, *, where: str = "serve_metrics") -> None:
+    def __init__(self, port: int, host: str = LOOPBACK, *, where: str = "ServedMetrics") -> None:
         need_package("prometheus_client", EXTRA, where)
         from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server  # noqa: PLC0415  an extra
 

@@ -34,7 +34,7 @@ def exact_second(session: Session, args: Sequence[BoundStep]) -> BoundStep:
 
 
 def _whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Convert to a date or a local time, which have time_parts."""
+    """Convert to a date or a local time, which have such parts."""
     (arg,) = args
     if arg.type in (types.STRING, types.NULL):
         arg = coerce(arg, types.TIMESTAMP if time_parts.is_of_day(name) else types.DATE, session)

@@ -76,7 +76,7 @@ def build(values: np.ndarray[Any, Any], mask: np.ndarray[Any, Any] | None, type:
 def choose(condition: Value, value: Value, otherwise: Value) -> Value:
     """Take one value where a condition is true, and the other one where it is false.
 
-    Until 24 Arrow gives a null scalar beside a part of a column of texts the wrong bytes, so nulls come as a column.
+    Arrow before 24 gives a null scalar beside a part of a column of texts the wrong bytes, so nulls come as a column.
     """
     if isinstance(condition, pa.Scalar):
         return pc.if_else(condition, value, otherwise)

@@ -45,7 +45,7 @@ _NAMED: dict[str, Ranges] = {
 """Classes that are of ASCII for Java."""
 
 _CASES = ("Lower", "Upper")
-"""Those that are one where case does not count, with Java's own idea of what they leave out then."""
+"""Two that are one where case does not count; Java then has an idea of its own of what they leave out."""
 
 _BOTH_CASES = ([(0x4B, 0x4B), (0x6B, 0x6B)], [(0x53, 0x53), (0x73, 0x73)])
 """K and S in both cases: RE2 takes such a class for a letter whose case does not count. Where that is one of several
@@ -74,11 +74,7 @@ _WRONG_ESCAPES = {
 
 
 class NotAlike(Exception):
-    """A pattern that is refused; says why, and where."""
-
-    def __init__(self, reason: str, at: int) -> None:
-        super().__init__(reason)
-        self.at = at
+    """A pattern that is refused; says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +82,10 @@ class Regex:
     """A pattern as RE2 reads it.
 
     `dollar` says that Java's `$` stands at its end, or at that of an alternative: it is written as the end of the text,
-    and the text without its last line end has to be asked as well. `groups` is the number of groups.
+    and the text without its last line end has to be asked as well.
     """
 
     pattern: str
-    groups: int
     dollar: bool
 
 
@@ -110,11 +105,11 @@ def translate(text: str, group: int | None = None) -> Regex:
     pattern = reader.read()
     if group is not None:
         if group > reader.groups:
-            raise NotAlike(f"there are {reader.groups} groups, and no group {group}", 0)
+            raise NotAlike(f"there are {reader.groups} groups, and no group {group}")
         if reader.dollar:
-            raise NotAlike('"$" also matches before a line end; \\z is the end of the text', len(text) - 1)
+            raise NotAlike('"$" also matches before a line end; \\z is the end of the text')
         pattern = f"(?P<g>{pattern})" if group == 0 else pattern
-    return Regex(pattern=pattern, groups=reader.groups, dollar=reader.dollar)
+    return Regex(pattern=pattern, dollar=reader.dollar)
 
 
 class _Reader:
@@ -123,6 +118,7 @@ class _Reader:
     def __init__(self, text: str, group: int | None) -> None:
         self._text = text
         self._group = group
+        # For each group that is open: whether the wanted one is it or in it, it may match nothing, it has an anchor.
         self._open: list[bool] = []
         self._loose: list[bool] = []
         self._anchored: list[bool] = []
@@ -139,7 +135,7 @@ class _Reader:
             letter = self._text[self._at]
             if letter in "*+?{":
                 if not may_repeat:
-                    raise self._refuse("a repeat of nothing, or of a repeat,")
+                    raise _refuse("a repeat of nothing, or of a repeat,")
                 written.append(self._read_repeat())
                 may_repeat = False
                 continue
@@ -151,11 +147,8 @@ class _Reader:
             part, may_repeat = self._read_part(letter)
             written.append(part)
         if self._open:
-            raise self._refuse("a group that is not closed")
+            raise _refuse("a group that is not closed")
         return "".join(written)
-
-    def _refuse(self, what: str, at: int | None = None) -> NotAlike:
-        return NotAlike(f"{what} is not supported", self._at if at is None else at)
 
     def _read_part(self, letter: str) -> tuple[str, bool]:
         """Read what is no repeat; says whether it may be repeated."""
@@ -178,7 +171,7 @@ class _Reader:
     def _read_dollar(self) -> str:
         rest = self._text[self._at :]
         if self._open or not (rest == "" or rest[0] == "|"):
-            raise self._refuse('"$" before the end of the pattern', self._at - 1)
+            raise _refuse('"$" before the end of the pattern')
         self.dollar = True
         return r"\z"
 
@@ -187,7 +180,7 @@ class _Reader:
         self._anchored.append(False)
         for sign, name in sorted(_WRONG_GROUPS.items(), key=lambda item: -len(item[0])):
             if rest.startswith(sign):
-                raise self._refuse(name)
+                raise _refuse(name)
         if rest.startswith("?:"):
             self._at += 2
             self._open.append(False)
@@ -195,11 +188,11 @@ class _Reader:
             return "(?:"
         if named := _GROUP_NAME.match(rest):
             if named[0] in self._names:
-                raise self._refuse("a second group of one name")
+                raise _refuse("a second group of one name")
             self._names.add(named[0])
             self._at += named.end()
         elif rest.startswith("?"):
-            raise self._refuse("a flag within the pattern")
+            raise _refuse("a flag within the pattern")
         self.groups += 1
         self._loose.append(False)
         if self.groups != self._group:
@@ -210,7 +203,7 @@ class _Reader:
 
     def _close_group(self) -> str:
         if not self._open:
-            raise self._refuse('a ")" that closes nothing', self._at - 1)
+            raise _refuse('a ")" that closes nothing')
         # Of a group that matched several times the two may keep another time, and of what may match nothing another
         # number of times: they find it in the same texts, but not always as much of it.
         is_wanted, is_loose = self._open.pop(), self._loose.pop() or self._text[self._at - 2] in "(:>"
@@ -218,12 +211,12 @@ class _Reader:
         # matches nothing here and fails there, so RE2 may need it for the first time and letters for the second.
         repeat = _REPEAT.match(self._text, self._at)
         if self._anchored.pop() and is_loose and repeat and int(repeat[1]) > 1:
-            raise self._refuse("a repeat of what may match nothing at an anchor")
+            raise _refuse("a repeat of what may match nothing at an anchor")
         if self._group is not None and self._text[self._at : self._at + 1] in ("*", "+", "{"):
             if is_wanted:
-                raise self._refuse("a repeat of the group that is wanted")
+                raise _refuse("a repeat of the group that is wanted")
             if is_loose:
-                raise self._refuse("a repeat of what may match nothing")
+                raise _refuse("a repeat of what may match nothing")
         return ")"
 
     def _loosen(self) -> None:
@@ -241,9 +234,9 @@ class _Reader:
             self._loosen()
         if self._text[start] == "{":
             if found is None:
-                raise self._refuse('a "{" that is no repeat')
+                raise _refuse('a "{" that is no repeat')
             if max(int(found[1]), int(found[3] or 0)) > MOST_REPEATS or (found[3] and int(found[3]) < int(found[1])):
-                raise self._refuse(f'the repeat "{found[0]}"')
+                raise _refuse(f'the repeat "{found[0]}"')
             self._at = found.end()
             # RE2 takes a number that begins with 0 for letters.
             written = re.sub(r"\d+", lambda number: str(int(number[0])), found[0])
@@ -251,7 +244,7 @@ class _Reader:
             self._at += 1
             written = self._text[start]
         if self._text[self._at : self._at + 1] == "+":
-            raise self._refuse("a possessive repeat")
+            raise _refuse("a possessive repeat")
         if self._text[self._at : self._at + 1] == "?":
             self._at += 1
             return f"{written}?"
@@ -268,48 +261,43 @@ class _Reader:
 
     def _read_escaped(self) -> int | Ranges:
         """Read what stands behind a backslash: a character, or a class of them."""
-        rest, start = self._text[self._at :], self._at - 1
+        rest = self._text[self._at :]
         letter = rest[:1]
         if letter in _WRONG_ESCAPES or not letter:
-            raise self._refuse(_WRONG_ESCAPES.get(letter, "a backslash at the end"), start)
+            raise _refuse(_WRONG_ESCAPES.get(letter, "a backslash at the end"))
         if letter.lower() in _CLASSES:
             self._at += 1
             ranges = _CLASSES[letter.lower()]
             return ranges if letter.islower() else _invert(ranges)
         if (named := _PROPERTY.match(rest)) and named[1] in _NAMED:
             if "i" in self._flags and named[1] in _CASES:
-                raise self._refuse(f'"{named[0]}" where case does not count', start)
+                raise _refuse(f'"{named[0]}" where case does not count')
             self._at += named.end()
             return _NAMED[named[1]] if letter == "p" else _invert(_NAMED[named[1]])
         if code := _HEX.match(rest):
             self._at += code.end()
-            return self._check_letter(int(next(filter(None, code.groups())), 16), start)
+            return _check_letter(int(next(filter(None, code.groups())), 16))
         if letter in _CONTROLS:
             self._at += 1
             return _CONTROLS[letter]
         if letter.isalnum() or not letter.isascii():
-            raise self._refuse(f'"\\{letter}"', start)
+            raise _refuse(f'"\\{letter}"')
         self._at += 1
         return ord(letter)
 
-    def _check_letter(self, code: int, at: int) -> int:
-        if code == 0 or code > LAST or HALVES[0] <= code <= HALVES[1]:
-            raise self._refuse(f"the character {code:#x}", at)
-        return code
-
     def _read_class(self) -> Ranges:
-        start, found = self._at - 1, list[tuple[int, int]]()
+        found = list[tuple[int, int]]()
         negated = self._text.startswith("^", self._at)
         self._at += negated
         while True:
-            low = self._read_member(start, first=not found)
+            low = self._read_member(first=not found)
             if low is None:
                 break
             if isinstance(low, int) and self._begins_range():
                 self._at += 1
-                high = self._read_member(start, first=False)
+                high = self._read_member(first=False)
                 if not isinstance(high, int) or high < low:
-                    raise self._refuse("this range of characters", start)
+                    raise _refuse("this range of characters")
                 found.append((low, high))
             else:
                 found += [(low, low)] if isinstance(low, int) else low
@@ -319,19 +307,19 @@ class _Reader:
     def _begins_range(self) -> bool:
         return self._text.startswith("-", self._at) and not self._text.startswith("-]", self._at)
 
-    def _read_member(self, start: int, *, first: bool) -> int | Ranges | None:
+    def _read_member(self, *, first: bool) -> int | Ranges | None:
         """Read a character or a class within brackets; None at their end."""
         letter = self._text[self._at : self._at + 1]
         self._at += 1
         if letter == "]" and not first:
             return None
         if letter in ("", "[", "]", "^") or self._text.startswith("&&", self._at - 1):
-            raise self._refuse("a class within a class, or an odd one,", start)
+            raise _refuse("a class within a class, or an odd one,")
         if letter == "-" and not first and not self._text.startswith("]", self._at):
-            raise self._refuse('a "-" within a class', start)
-        found = self._read_escaped() if letter == "\\" else self._check_letter(ord(letter), start)
+            raise _refuse('a "-" within a class')
+        found = self._read_escaped() if letter == "\\" else _check_letter(ord(letter))
         if isinstance(found, int) and found >= FIRST_WIDE:
-            raise self._refuse("a character beyond U+FFFF in a class", start)
+            raise _refuse("a character beyond U+FFFF in a class")
         return found
 
     def _fold(self, ranges: Ranges) -> Ranges:
@@ -347,9 +335,19 @@ class _Reader:
         return folded
 
     def _write_letter(self, code: int) -> str:
-        self._check_letter(code, self._at - 1)
+        _check_letter(code)
         folded = _join(self._fold(((code, code),)))
         return _write(folded) if len(folded) > 1 else _spell(code)
+
+
+def _refuse(what: str) -> NotAlike:
+    return NotAlike(f"{what} is not supported")
+
+
+def _check_letter(code: int) -> int:
+    if code == 0 or code > LAST or HALVES[0] <= code <= HALVES[1]:
+        raise _refuse(f"the character {code:#x}")
+    return code
 
 
 def _join(ranges: Iterable[tuple[int, int]]) -> Ranges:

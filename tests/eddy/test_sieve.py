@@ -19,7 +19,7 @@ from eddy import wiring
 from eddy.engine import Engine
 from eddy.observe.statistics import Statistic
 from eddy.predicates.judge import Judged
-from eddy.routing.chain import Chains
+from eddy.routing.sieve import Sieves
 from eddy.tuples import Hop
 from eddy.tuples.arrays import RowIds
 
@@ -77,7 +77,7 @@ def build(filters: Sequence[eddy.Filter], policy: str, *, in_one_loop: bool) -> 
     ticks = count()
     engine = wiring.engine(query, {"a": SCHEMA}, policy, tables={}, clock=lambda: float(next(ticks)), seed=1)
     if not in_one_loop:
-        engine._router._chains = Chains({}, lambda: 0.0)
+        engine._router._sieves = Sieves({}, lambda: 0.0)
     return engine
 
 
@@ -137,20 +137,20 @@ def let_pass(least: int) -> Any:
     return sift
 
 
-def test_a_chain_is_the_head_of_a_route_that_asks_about_rows_alone() -> None:
-    chains = Chains({"f": let_pass(1), "g": let_pass(2), "h": let_pass(3)}, lambda: 0.0)
+def test_a_sieve_is_the_head_of_a_route_that_asks_about_rows_alone() -> None:
+    sieves = Sieves({"f": let_pass(1), "g": let_pass(2), "h": let_pass(3)}, lambda: 0.0)
     f, g, h, probe = (Hop(name) for name in ("f", "g", "h", "probe_b"))
-    assert len(chains.find((f, g, probe, h))) == 2
-    assert chains.find((f, probe, g, h)) == chains.find((probe, f, g)) == chains.find((h,)) == ()
+    assert len(sieves.find((f, g, probe, h))) == 2
+    assert sieves.find((f, probe, g, h)) == sieves.find((probe, f, g)) == sieves.find((h,)) == ()
 
 
-def test_a_chain_ends_where_no_row_is_left_or_one_has_a_fault() -> None:
+def test_a_sieve_ends_where_no_row_is_left_or_one_has_a_fault() -> None:
     sifts = {"f": let_pass(3), "g": let_pass(5), "h": let_pass(6)}
-    chains = Chains(sifts, lambda: 0.0)
-    chain = chains.find(tuple(map(Hop, sifts)))
-    ids, faults, steps, _ = chains.sift(chain, np.arange(8))
+    sieves = Sieves(sifts, lambda: 0.0)
+    sieve = sieves.find(tuple(map(Hop, sifts)))
+    ids, faults, steps, _ = sieves.sift(sieve, np.arange(8))
     assert (ids.tolist(), faults, [step.rows_out for step in steps]) == ([6, 7], None, [5, 3, 2])
-    assert [step.rows_in for step in chains.sift(chain, np.arange(4)).steps] == [4, 1]
-    faulty = chains.sift(chain, np.arange(2, 10))
+    assert [step.rows_in for step in sieves.sift(sieve, np.arange(4)).steps] == [4, 1]
+    faulty = sieves.sift(sieve, np.arange(2, 10))
     assert faulty.faults is not None
     assert (faulty.ids.tolist(), faulty.faults.tolist(), len(faulty.steps)) == ([3, 4, 5, 6, 7, 8, 9], [0] * 6 + [1], 1)

@@ -1,11 +1,11 @@
-"""Chains: filters that follow each other, asked in one loop over the numbers of the rows that are left.
+"""Sieves: filters that follow each other, asked in one loop over the numbers of the rows that are left.
 
 What a route means is worked out once: which filters stand at its head. Then a step is a call of a filter with some row
 numbers, and tuples are made again only of what has come through:
 
-    route   f g probe_b        chain   f g        rows  [0 1 2 3]  f  [0 2 3]  g  [3]  ->  a tuple, before probe_b
+    route   f g probe_b        sieve   f g        rows  [0 1 2 3]  f  [0 2 3]  g  [3]  ->  a tuple, before probe_b
 
-Nothing between two filters of a chain may want to know of the tuples themselves: no policy that listens, no trail.
+Nothing between two filters of a sieve may want to know of the tuples themselves: no policy that listens, no trail.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ NO_SIFTS: Mapping[str, Sift] = {}
 """Those of a query whose filters remember what they said of rows, since these are stored."""
 
 SHORTEST = 2
-"""Filters of a chain at least: one by itself is a step as any other."""
+"""Filters of a sieve at least: one by itself is a step as any other."""
 
 
-class Sifted(NamedTuple):
+class Survivors(NamedTuple):
     """What has come through some filters: ids and faults, what each step did, and the seconds beside them."""
 
     ids: RowIds
@@ -37,8 +37,8 @@ class Sifted(NamedTuple):
     own: float
 
 
-class Chains:
-    """The chains of a query's routes."""
+class Sieves:
+    """The sieves at the heads of a query's routes."""
 
     def __init__(self, sifts: Mapping[str, Sift], clock: Clock) -> None:
         self._sifts = sifts
@@ -55,11 +55,11 @@ class Chains:
             found = self._known[route] = tuple(head) if len(head) >= SHORTEST else ()
         return found
 
-    def sift(self, chain: Sequence[Sift], ids: RowIds) -> Sifted:
-        """Ask the filters of a chain, until no row is left, or one has a fault: who goes on has to know of it."""
+    def sift(self, sieve: Sequence[Sift], ids: RowIds) -> Survivors:
+        """Ask the filters of a sieve, until no row is left, or one has a fault: who goes on has to know of it."""
         clock, steps, faults, worked = self._clock, list[Statistic](), None, 0.0
         rows, begun = len(ids), clock()
-        for sift in chain:
+        for sift in sieve:
             started = clock()
             passed, faults, skipped, reused = sift(ids)
             kept = passed.nonzero()[0]
@@ -75,4 +75,4 @@ class Chains:
                 break
             if not rows:
                 break
-        return Sifted(ids, faults, steps, clock() - begun - worked)
+        return Survivors(ids, faults, steps, clock() - begun - worked)

@@ -16,7 +16,7 @@ from eddy.tuples.arrays import Mask
 
 
 @dataclass(frozen=True, kw_only=True)
-class Screen:
+class PushedFilter:
     """A filter on one stream, in SQL that has an answer for every row.
 
     `schema` has all columns of the stream: what a text means depends on the time zones in them.
@@ -37,8 +37,8 @@ class Screen:
         """Tell which rows pass.
 
         >>> where = sql.parse("v > 1", where="where").qualify(lambda column: Column("a", column.name))
-        >>> screen = Screen(name="big", stream="a", where=where, schema=pa.schema({"v": pa.int64()}))
-        >>> screen.ask(pa.record_batch({"v": [1, 2, None]})).tolist()
+        >>> big = PushedFilter(name="big", stream="a", where=where, schema=pa.schema({"v": pa.int64()}))
+        >>> big.ask(pa.record_batch({"v": [1, 2, None]})).tolist()
         [False, True, False]
         """
         bound = self.where.condition({Column(self.stream, field.name): field.type for field in self.schema})
