@@ -19,6 +19,7 @@ from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.stopping import Stop
 from eddy.jobs.sources.kafka import OWN_COLUMNS, Kafka
 from eddy.jobs.sources.select import select_columns
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +95,7 @@ def test_tables_of_catalogs_are_streamed(spark: SparkSession, tmp_path: Path, ta
     assert sorted(row["k"] for row in spark.table("of_odd_numbers").collect()) == ODD
 
 
+@WITHOUT_STATE
 @pytest.mark.usefixtures("numbers")
 def test_a_batch_says_what_becomes_of_rows_that_are_there(spark: SparkSession, tmp_path: Path) -> None:
     source = 'name = "orc"\npath = "in"\nmode = "batch"'
@@ -104,6 +106,7 @@ def test_a_batch_says_what_becomes_of_rows_that_are_there(spark: SparkSession, t
         once(spark, job(tmp_path, source, 'name = "orc"\npath = "out"'))
 
 
+@WITHOUT_STATE
 def test_a_batch_goes_into_a_table(spark: SparkSession, tmp_path: Path, table: str) -> None:
     sink = 'table = "of_odd_numbers"\nname = "parquet"'
     once(spark, job(tmp_path, f'table = "{table}"\nmode = "batch"', sink))

@@ -21,6 +21,7 @@ from eddy.query.binding import bind
 from eddy.spark.pushdown import divide_columns, leave_to_spark
 from eddy.sql.text.spark_functions import SPARK_FUNCTIONS
 from tests.eddy.sql import test_spark as typed
+from tests.sparks import WITHOUT_STATE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +59,14 @@ def run(answer: DataFrame, place: Path, name: str) -> list[dict[str, Any]]:
 EXPECTED = [k for k in range(40) if k % 3 and k % 2 and k > 7]
 
 
-@pytest.mark.parametrize(("pushdown", "state"), [(True, "none"), (False, "none"), (False, "store")])
+@pytest.mark.parametrize(
+    ("pushdown", "state"),
+    [
+        pytest.param(True, "none", marks=WITHOUT_STATE),
+        pytest.param(False, "none", marks=WITHOUT_STATE),
+        (False, "store"),
+    ],
+)
 def test_a_text_of_sparks_filters_a_stream(spark: SparkSession, tmp_path: Path, pushdown: bool, state: str) -> None:
     """Null is not true, and every column of the stream is selected, none of ours."""
     query = Query(streams=[Stream("s")], filters=[AS_IT_IS, Filter("big", on="s", function=big, columns=["k"])])
@@ -67,6 +75,7 @@ def test_a_text_of_sparks_filters_a_stream(spark: SparkSession, tmp_path: Path, 
     assert sorted(row["s_k"] for row in run(answer, tmp_path, f"own_{pushdown}_{state}")) == EXPECTED
 
 
+@WITHOUT_STATE
 def test_a_filter_that_the_policy_speaks_of_is_routed_over(spark: SparkSession) -> None:
     """It is a column: reports tell of it, and texts that differ in case only are two columns."""
     shout = Filter("shout", on="s", where=DEEP.replace("$.n", "$.N"))
@@ -120,6 +129,7 @@ def test_a_checkpoint_goes_by_the_text(spark: SparkSession, tmp_path: Path, push
     assert spark.read.parquet(str(tmp_path / "out")).count() == 2 * len([k for k in range(40) if k % 3 and k % 2])
 
 
+@WITHOUT_STATE
 @pytest.mark.parametrize("pushdown", [True, False])
 def test_an_error_in_it_is_sparks(spark: SparkSession, pushdown: bool) -> None:
     """As in a `where` of Spark's: other filters do not stand before it, and a guard in the text does."""
@@ -153,11 +163,13 @@ def test_what_spark_refuses_is_told_before_it_starts(spark: SparkSession, text: 
     assert "\n" not in str(caught.value)
 
 
+@WITHOUT_STATE
 def test_where_takes_such_filters(spark: SparkSession) -> None:
     found = eddy.where(frame(spark), Filter("deep", on="rows", where=DEEP), big)
     assert sorted(row.k for row in found.collect()) == EXPECTED
 
 
+@WITHOUT_STATE
 def test_regular_expressions_are_ours_where_they_can_be(spark: SparkSession) -> None:
     """One that Arrow cannot do is Spark's, and the answer is the same."""
     for pattern in ("[13579]}$", "(?<=[13579])}$"):
@@ -167,6 +179,7 @@ def test_regular_expressions_are_ours_where_they_can_be(spark: SparkSession) -> 
             assert sorted(row.s_k for row in found) == [k for k in range(40) if k % 3 and k % 2]
 
 
+@WITHOUT_STATE
 @pytest.mark.parametrize("pushdown", [True, False])
 def test_the_name_of_a_setting_is_what_spark_puts_there(spark: SparkSession, pushdown: bool) -> None:
     """Eddy would compare with the text as it stands there."""
@@ -177,6 +190,7 @@ def test_the_name_of_a_setting_is_what_spark_puts_there(spark: SparkSession, pus
     assert [row.s_v for row in found.collect()] == ["UTC"]
 
 
+@WITHOUT_STATE
 def test_times_of_a_table_that_spark_computes_a_column_of_stay_as_they_are(spark: SparkSession) -> None:
     """One without a zone does not become one of the session's."""
     noon = datetime(2024, 7, 1, 12)
@@ -201,6 +215,7 @@ ONLY_TYPES_TELL = [
 ]
 
 
+@WITHOUT_STATE
 @pytest.mark.parametrize("text", ONLY_TYPES_TELL)
 def test_what_only_the_types_of_columns_tell_is_left_to_spark_as_well(spark: SparkSession, text: str) -> None:
     table = typed.frame(spark)

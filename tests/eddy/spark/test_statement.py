@@ -15,6 +15,7 @@ import eddy
 from eddy.errors import QueryError
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import rows
+from tests.sparks import WATERMARKS_IN_SQL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ def views(spark: SparkSession, place: Path) -> Iterator[None]:
         spark.catalog.dropTempView(name)
 
 
+@WATERMARKS_IN_SQL
 @pytest.mark.parametrize("text", [JOINED, ALONE, EVERY], ids=["joined", "alone", "every"])
 def test_the_same_text_gives_the_same_rows(spark: SparkSession, tmp_path: Path, text: str) -> None:
     with views(spark, tmp_path / "in"):
