@@ -39,6 +39,7 @@ from eddy.query.cost import read_tariff
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.query.pushed_filter import PushedFilter
+from eddy.query.state_need import CACHE_STATES, FORGET, KEEP
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -60,9 +61,6 @@ find_index_mistakes = index_settings.find_mistakes
 list_index_defaults = index_settings.list_defaults
 INDEX_NAMES = index_settings.CHOICES
 """What others may know of the indexes that a user chooses."""
-
-FORGET, KEEP = CACHE_STATES = ("forget", "keep")
-"""Whether caches are a part of what is saved."""
 
 count_stored = pages.count_values
 """What others may know of rows that are written down."""

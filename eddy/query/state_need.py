@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from eddy.errors import QueryError, check_choice, quote
 from eddy.query.query import Query
@@ -14,6 +15,19 @@ STATES = (KEPT, NOT_KEPT)
 
 OF_CELLS = ("cells", "sizes", "heavy")
 """The options that speak of the cells of a state store; without one there are no cells."""
+
+FORGET, KEEP = CACHE_STATES = ("forget", "keep")
+"""Whether caches are a part of what is saved; who keeps them speaks of a state store too."""
+
+
+def list_store_options(options: Mapping[str, Any]) -> list[str]:
+    """List the options that were given and that only a state store has a use for.
+
+    >>> list_store_options({"cells": 2, "sizes": None, "heavy": None, "cache_state": "keep"})
+    ['cells', 'cache_state']
+    """
+    given = [name for name in OF_CELLS if options[name] not in (None, {})]
+    return given + ["cache_state"] * (options["cache_state"] == KEEP)
 
 
 def find_state_need(query: Query) -> str:
@@ -37,14 +51,14 @@ def choose_state(
     query: Query,
     asked: str | None = None,
     *,
-    of_cells: Sequence[str] = (),
+    of_store: Sequence[str] = (),
     kept: bool = False,
     where: str = "attach",
 ) -> str:
     """Choose where what must outlive a micro-batch is kept: as is asked for, or as the query needs it.
 
-    `of_cells` are the options of cells that were given; `kept` says that something else is to be kept, such as what was
-    learned.
+    `of_store` are the options of a state store that were given; `kept` says that something else is to be kept, such as
+    what was learned.
 
     >>> from eddy.query import Stream
     >>> choose_state(Query(streams=[Stream("a")])), choose_state(Query(streams=[Stream("a")]), kept=True)
@@ -55,12 +69,12 @@ def choose_state(
         check_choice(asked, STATES, "state", where=where)
     if asked == NOT_KEPT and need:
         raise QueryError(f'{where}: state: expected "{KEPT}", since {need}; got "{NOT_KEPT}"')
-    if asked == NOT_KEPT and of_cells:
+    if asked == NOT_KEPT and of_store:
         raise QueryError(
-            f'{where}: {quote(of_cells)}: expected nothing with state="none", since there are no cells then; leave it '
-            'out, or say state="store"'
+            f'{where}: {quote(of_store)}: expected nothing with state="none", since there are no cells then, and '
+            'nothing is saved; leave it out, or say state="store"'
         )
-    return asked or (KEPT if need or of_cells or kept else NOT_KEPT)
+    return asked or (KEPT if need or of_store or kept else NOT_KEPT)
 
 
 def describe_state(query: Query, state: str) -> str:

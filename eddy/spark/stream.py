@@ -27,7 +27,7 @@ from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
-from eddy.query.state_need import NOT_KEPT, OF_CELLS, choose_state
+from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
@@ -130,11 +130,10 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
 
 
 def _choose_state(query: Query, frames: Frames, options: Options) -> str:
-    """Choose where state is kept; who speaks of cells means those of a state store."""
-    of_cells = [name for name in OF_CELLS if getattr(options, name) is not None]
+    """Choose where state is kept; who speaks of cells, or of caches that stay, means those of a state store."""
     # Before Spark 4.1 a stream is filtered in cells; a batch frame cannot be, and is told so by the step without state.
     kept = not HAS_ARROW_UDF and all(frame.isStreaming for frame in frames.streams.values())
-    state = choose_state(query, options.state, of_cells=of_cells, kept=kept)
+    state = choose_state(query, options.state, of_store=list_store_options(vars(options)), kept=kept)
     for stream, frame in frames.streams.items():
         if state != NOT_KEPT and not frame.isStreaming:
             raise QueryError(

@@ -41,8 +41,8 @@ from eddy.jobs.config.schema import (
     Variants,
 )
 from eddy.predicates.faults import ON_ERROR
-from eddy.query.state_need import STATES
-from eddy.wiring import CACHE_STATES, INDEX_NAMES, list_index_defaults
+from eddy.query.state_need import CACHE_STATES, FORGET, STATES
+from eddy.wiring import INDEX_NAMES, list_index_defaults
 
 QUERY = Section(
     text="The joins, the columns of the answer, and limits.",
@@ -228,7 +228,7 @@ ENGINE = Section(
             text="what becomes of caches in a restart: `forget` fills them anew as keys come; `keep` saves those with "
             "the checkpoint that take more to be filled anew than to be saved",
             kind=TEXT,
-            default=CACHE_STATES[0],
+            default=FORGET,
             choices=CACHE_STATES,
         ),
     },

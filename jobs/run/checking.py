@@ -27,7 +27,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain.describe import list_warnings
 from eddy.query.spark_text import SparkText
-from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS, choose_state
+from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -325,16 +325,16 @@ def find_state(job: Job) -> str:
     keeps nothing can do that. Nor does anything last in one pass.
     """
     asked = job.engine
-    of_cells = [name for name in OF_CELLS if asked[name]]
+    of_store = list_store_options(asked)
     if job.is_batch or job.rejected:
-        if asked["state"] == KEPT or of_cells:
+        if asked["state"] == KEPT or of_store:
             what = 'mode = "batch"' if job.is_batch else "[rejected]"
-            told = f'state = "{KEPT}"' if asked["state"] == KEPT else quote(of_cells)
+            told = f'state = "{KEPT}"' if asked["state"] == KEPT else quote(of_store)
             raise QueryError(
                 f"engine: expected no state, since {what} is for filters without, got {told}; leave it out"
             )
         return choose_state(job.query, NOT_KEPT, where="engine")
-    return choose_state(job.query, asked["state"], of_cells=of_cells, kept=bool(job.checkpoint), where="engine")
+    return choose_state(job.query, asked["state"], of_store=of_store, kept=bool(job.checkpoint), where="engine")
 
 
 def find_remembered(job: Job) -> str | None:

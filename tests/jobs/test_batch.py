@@ -212,6 +212,13 @@ def test_a_stream_puts_aside_beside_its_answer(spark: SparkSession, tmp_path: Pa
     assert (tmp_path / "mark" / "rejected" / "commits").is_dir()
 
 
+@pytest.mark.parametrize("more", ["cells = 2", 'cache_state = "keep"'])
+def test_a_job_without_state_has_no_cells_and_saves_no_caches(tmp_path: Path, more: str) -> None:
+    asked = job(tmp_path, f'{NOOP}[engine]\nstate = "none"\n{more}\n', FILES.replace('mode = "batch"\n', ""))
+    with pytest.raises(QueryError, match=r'engine: ".*": expected nothing with state="none"'):
+        find_state(asked)
+
+
 @WITHOUT_STATE
 def test_a_failure_of_either_query_ends_both(spark: SparkSession, tmp_path: Path) -> None:
     """The rows that are put aside have nowhere to go."""

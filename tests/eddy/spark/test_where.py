@@ -303,8 +303,8 @@ def test_states_that_will_not_do(spark: SparkSession, stream: dict[str, Any], st
         eddy.attach(asked, {"s": frame}, state=state)
 
 
-@pytest.mark.parametrize("options", [{"cells": 2}, {"sizes": {"s": 10}}])
-def test_cells_go_with_a_state_store(spark: SparkSession, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"cells": 2}, {"sizes": {"s": 10}}, {"cache_state": "keep"}])
+def test_cells_and_saved_caches_go_with_a_state_store(spark: SparkSession, options: dict[str, Any]) -> None:
     frame = spark.readStream.format("rate").load().selectExpr("value as id")
     asked = eddy.Query(streams=[eddy.Stream("s")], filters=[eddy.Filter("f", on="s", where="id > 1")])
     with pytest.raises(eddy.QueryError, match=r'attach: ".*": expected nothing with state="none", since there are no'):
