@@ -24,7 +24,6 @@ _MINUTE = 60 * _SECOND
 # 1970 began on a Thursday, which Spark counts as day 5 of a week.
 _THURSDAY = 4
 SECONDS, _MICROS = pa.decimal128(8, 6), pa.decimal128(8, 0)
-_MICROSECOND = pa.scalar(Decimal("0.000001"))
 _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
     "hour": lambda micros: micros // (60 * _MINUTE) % 24,
     "minute": lambda micros: micros // _MINUTE % 60,
@@ -112,4 +111,5 @@ def _count_part(name: str, array: pa.Array) -> Numbers:
 def seconds(local: pa.Array) -> Value:
     """Give the seconds of local times, with their fraction."""
     micros = build(physical(local) % _MINUTE, nulls(local), types.BIGINT)
-    return decimals.fit(pc.multiply(decimals.from_integers(_MICROS)(micros), _MICROSECOND), SECONDS)
+    # Arrow imports pandas for its first decimal, so that is made when it is asked for.
+    return decimals.fit(pc.multiply(decimals.from_integers(_MICROS)(micros), pa.scalar(Decimal("0.000001"))), SECONDS)
