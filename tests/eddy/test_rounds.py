@@ -125,8 +125,8 @@ def test_rounds_are_small_where_a_policy_waits_for_a_few_rows() -> None:
 
 def test_the_first_round_is_small_while_nothing_is_known() -> None:
     assert told([1_000, 1_000], row=DEAR, new_for=1) == [NEW_ROUND, 2 * NEW_ROUND, 2 * NEW_ROUND, 1_000]
-    # Where rows are cheap two small rounds more are all that it takes.
-    assert told([50_000], row=1e-9, new_for=1) == [NEW_ROUND, 2 * NEW_ROUND, 50_000 - 3 * NEW_ROUND]
+    # Where rows take less than a hundredth of their call, the first round shows it, and all others go in one.
+    assert told([50_000], row=1e-9, new_for=1) == [NEW_ROUND, 50_000 - NEW_ROUND]
 
 
 def test_streams_are_cut_together() -> None:

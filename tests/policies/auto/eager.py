@@ -40,7 +40,9 @@ from eddy.engine import Engine, rounds
 from eddy.operators.registry import OPERATORS
 from eddy.policies import auto
 from eddy.policies.auto.policy import Auto
+from eddy.predicates.judge import Judged
 from eddy.tuples import Tuples
+from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import one_batch
 from eddy.tuples.lineage import Rule
 from tests.filters import filters, waits
@@ -137,6 +139,12 @@ class Dear:
         outcome = self.operator.run(tuples)
         self.time.now += (outcome.evaluated + len(outcome.counts)) * seconds(self.name)
         return outcome
+
+    def sift(self, ids: RowIds) -> Judged:
+        operator: Any = self.operator
+        judged: Judged = operator.sift(ids)
+        self.time.now += 2 * len(ids) * seconds(self.name)
+        return judged
 
 
 def seconds(operator: str) -> float:
