@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import configparser
 import importlib
+import subprocess
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ Rule = Callable[[Module], list[str]]
 
 KNOWN = frozenset(module.name for module in house.modules(*house.SHIPPED, "benchmarks"))
 PLACES = (*house.SHIPPED, "benchmarks", "tests", "stubs", "conf", "notebooks", "docs", ".ci")
+
+LARGEST = 256 << 10
+"""Bytes of the largest file: every clone has all of them, and whatever is larger was made by a run."""
 
 
 def python(name: str, *lines: str) -> Module:
@@ -548,3 +552,11 @@ def test_the_stubs_declare_only_what_exists(path: Path) -> None:
     parts = path.relative_to(ROOT / "stubs").with_suffix("").parts
     module = importlib.import_module(".".join(part for part in parts if part != "__init__"))
     assert sorted(name for name in _declared(ast.parse(path.read_text("utf-8"))) if not hasattr(module, name)) == []
+
+
+def test_no_file_of_the_repository_is_large() -> None:
+    """A program's leftovers of 800 MB came in once, with a change of ten lines."""
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = [ROOT / name for name in asked.stdout.split("\0") if name]
+    assert found
+    assert [str(path) for path in found if path.is_file() and path.stat().st_size > LARGEST] == []
