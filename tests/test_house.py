@@ -554,6 +554,7 @@ def test_the_stubs_declare_only_what_exists(path: Path) -> None:
     assert sorted(name for name in _declared(ast.parse(path.read_text("utf-8"))) if not hasattr(module, name)) == []
 
 
+@pytest.mark.process
 def test_no_file_of_the_repository_is_large() -> None:
     """A program's leftovers of 800 MB came in once, with a change of ten lines."""
     asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
