@@ -557,7 +557,9 @@ def test_the_stubs_declare_only_what_exists(path: Path) -> None:
 @pytest.mark.process
 def test_no_file_of_the_repository_is_large() -> None:
     """A program's leftovers of 800 MB came in once, with a change of ten lines."""
-    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        pytest.skip(f"git does not tell which files there are: {asked.stderr.strip()}")
     found = [ROOT / name for name in asked.stdout.split("\0") if name]
     assert found
     assert [str(path) for path in found if path.is_file() and path.stat().st_size > LARGEST] == []
