@@ -175,18 +175,11 @@ def read_statement(statement: Statement, given: Mapping[str, Any] | None) -> tup
     Those that nobody gives are the session's views and tables, as for `spark.sql`.
     """
     frames = statement.arrange(_open_all(statement) if given is None else given)
-    streams = {one.alias for one in statement.tree.sources if one.is_stream}
     for one in statement.tree.sources:
-        if getattr(frames[one.alias], "isStreaming", False) and one.alias not in streams | _list_told(statement):
+        if getattr(frames[one.alias], "isStreaming", False) and not statement.is_stream(one):
             raise statement.error(f'"{one.name}" is a stream; write STREAM {one.name}', one.span)
     columns = {alias: _list_columns(frame) for alias, frame in frames.items()}
     return statement.with_columns(columns).query, frames
-
-
-def _list_told(statement: Statement) -> set[str]:
-    """List the aliases of inputs of which `streams` says that they are streams."""
-    told = {one.name for one in statement.streams}
-    return {alias for alias, name in statement.sources.items() if told & {alias, name}}
 
 
 def _list_columns(frame: Any) -> list[str]:

@@ -141,6 +141,15 @@ class Statement:
         names = InputNames(place=self.tree.place, sources=self.tree.sources, columns=self.columns)
         return _Building(self, names).build()
 
+    def is_stream(self, source: Source) -> bool:
+        """Tell whether an input is a stream, by the text or by what is said beside it."""
+        return source.is_stream or self.find_told(source) is not None
+
+    def find_told(self, source: Source) -> Stream | None:
+        """Find what is said of a stream beside the text."""
+        told = {one.name: one for one in self.streams}
+        return told.get(source.alias) or told.get(source.name)
+
     def error(self, message: str, span: TextSpan) -> QueryError:
         """Build an error that points at a part of the text."""
         return self.tree.place.error(message, span.start, span.end)
@@ -184,7 +193,7 @@ class _Building:
         existence = {
             key: [self._write_existence(one) for one in sources if one.kind is kind] for kind, key in _EXISTENCE.items()
         }
-        streams = {one.alias: self._make_stream(one) for one in sources if self._is_stream(one)}
+        streams = {one.alias: self._make_stream(one) for one in sources if self.asked.is_stream(one)}
         if not streams:
             raise self.asked.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
@@ -219,20 +228,12 @@ class _Building:
 
     def _write_existence(self, source: Source) -> str:
         """Write the condition by which a table is asked for a match."""
-        if self._is_stream(source):
+        if self.asked.is_stream(source):
             raise self.asked.error("a SEMI or ANTI join asks a table, which is no stream", source.span)
         return write(join_conditions(source.span, "and", self._read_join(source)))
 
-    def _is_stream(self, source: Source) -> bool:
-        return source.is_stream or self._find_told(source) is not None
-
-    def _find_told(self, source: Source) -> Stream | None:
-        """Find what is said of a stream beside the text."""
-        told = {one.name: one for one in self.asked.streams}
-        return told.get(source.alias) or told.get(source.name)
-
     def _make_stream(self, source: Source) -> Stream:
-        told = self._find_told(source) or Stream(source.alias)
+        told = self.asked.find_told(source) or Stream(source.alias)
         time, delay, window = told.time, told.delay, told.window
         if source.watermark is not None:
             time = self._agree(source, "time", time, source.watermark.time)
@@ -243,7 +244,7 @@ class _Building:
         if source.window is not None:
             own_window = _make_window(source.window)
             window = own_window if window == Unbounded() else self._agree(source, "window", window, own_window)
-        if time is None and sum(map(self._is_stream, self.asked.tree.sources)) > 1:
+        if time is None and sum(map(self.asked.is_stream, self.asked.tree.sources)) > 1:
             raise self.asked.error(
                 f'stream "{source.alias}": expected its event time, since it is joined with other streams; write '
                 f"WATERMARK time DELAY OF INTERVAL .. behind {source.name}, or name it in streams=",
