@@ -70,7 +70,7 @@ class FilterOperator:
             judged = self._ask(tuples.ids, rows)
         else:
             ids, repeated = tuples.ids[self._on], len(tuples.lineage.spans) > 1
-            judged, evaluated = self._memory.verdicts(self.name, ids, self._ask_stored, repeated=repeated)
+            judged, evaluated = self._memory.verdicts(self.name, ids, self.sift, repeated=repeated)
         passed, faults, skipped, reused = judged
         kept = passed.nonzero()[0]
         # Where all pass they are the same tuples, and a store that knows them as all of its rows gathers nothing.
@@ -80,16 +80,7 @@ class FilterOperator:
         return Outcome(left, passed, evaluated, skipped, reused=reused)
 
     def sift(self, ids: RowIds) -> Judged:
-        """Judge rows of the only input that it reads, where it has no memory."""
-        if len(self._direct) != 1:
-            return self._ask({self._on: ids}, len(ids))
-        # The most common filter of all, asked with as few calls as can be.
-        numbers = self._direct[0][1].pick(ids)
-        if numbers is None:
-            return self._ask({self._on: ids}, len(ids))
-        return self._judge.ask_directly([numbers], len(ids), lambda: self._read({self._on: ids}))
-
-    def _ask_stored(self, ids: RowIds) -> Judged:
+        """Judge rows of the only input that it reads, whatever it remembers of them."""
         return self._ask({self._on: ids}, len(ids))
 
     def _ask(self, ids: Mapping[str, RowIds], rows: int) -> Judged:

@@ -54,8 +54,7 @@ class Passed:
             self._hold()
         if self._numbers is None:
             return None
-        # What was gathered is no piece of what was given out; to ask here saves a call of each step.
-        run = self._passing.find_run(ids) if ids.base is not None or ids is self._passing.ids else None
+        run = self._passing.find_run(ids)
         return pick_numbers(self._numbers, ids) if run is None else self._numbers[run]
 
     def _hold(self) -> pa.Array:
@@ -78,7 +77,7 @@ class Passing:
         self._in_use: list[Passed] = []
         self._places: dict[str, int] = {}
         self._rows = self._none = no_rows(schema)
-        self.ids = NO_IDS
+        self._ids = NO_IDS
 
     def __len__(self) -> int:
         return 0
@@ -97,7 +96,7 @@ class Passing:
         """Hold rows, and give their ids."""
         self.settle(None)
         # They are the only rows of the micro-batch, so they are numbered as they stand.
-        self._rows, self.ids = rows, arrivals
+        self._rows, self._ids = rows, arrivals
         return arrivals
 
     def column(self, name: str) -> Passed:
@@ -110,10 +109,10 @@ class Passing:
         Nothing has to be gathered of neighbours. All rows of a micro-batch are, and those of a round: their ids are a
         piece of the array that was given out.
         """
-        if ids is self.ids:
+        if ids is self._ids:
             return slice(0, len(ids))
-        owner = self.ids if self.ids.base is None else self.ids.base
-        if ids.base is not owner or not len(ids) or ids.strides != self.ids.strides:
+        owner = self._ids if self._ids.base is None else self._ids.base
+        if ids.base is not owner or not len(ids) or ids.strides != self._ids.strides:
             return None
         first = int(ids[0])
         return slice(first, first + len(ids))
@@ -132,7 +131,7 @@ class Passing:
         for column in self._in_use:
             column.let_go()
         self._in_use.clear()
-        self._rows, self.ids = self._none, NO_IDS
+        self._rows, self._ids = self._none, NO_IDS
 
     def snapshot(self) -> tuple[dict[str, int], list[Packed]]:
         """Nothing."""

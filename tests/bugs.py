@@ -1620,7 +1620,7 @@ BUGS = (
     Bug(
         name="every other row is taken for neighbours",
         file="operators/passing.py",
-        old=" or ids.strides != self.ids.strides",
+        old=" or ids.strides != self._ids.strides",
         new="",
         tests=(PASSING,),
     ),
