@@ -1102,7 +1102,7 @@ BUGS = (
         file="jobs/config/overrides.py",
         old="table[path[-1]] = _read_plain(override.text) if",
         new="table[path[-1]] = table.get(path[-1]) or _read_plain(override.text) if",
-        tests=("tests/eddy/test_config.py",),
+        tests=("tests/jobs/test_config.py",),
     ),
     Bug(
         name="what is left of a lot is forgotten",
