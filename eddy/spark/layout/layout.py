@@ -186,7 +186,7 @@ def check_layout(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if differences:
         raise CheckpointError(
             "checkpoint: its rows are laid out over other cells; " + "; ".join(differences) + "; "
-            "go back to the cells, sizes, costs and heavy values that it was begun with, or begin a new checkpoint"
+            "go back to the cells, sizes and heavy values that it was begun with, or begin a new checkpoint"
         )
 
 
