@@ -66,8 +66,10 @@ def compare(  # noqa: PLR0913  what a user may say
     >>> found.rows.num_rows
     9
     """
+    if not isinstance(query, Query):
+        raise QueryError(f"compare: expected a Query(...), got {query!r}")
     experiment = Experiment(
-        name=_name_policies(query),
+        name=query.name,
         points=[Given(given=_workload(query, data, drift_points))],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
@@ -84,12 +86,6 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     if isinstance(seeds, Integral):
         return list(range(_counts("seeds", seeds)[0]))
     return _counts("seeds", seeds, 0)
-
-
-def _name_policies(query: object) -> str:
-    if not isinstance(query, Query):
-        raise QueryError(f"compare: expected a Query(...), got {query!r}")
-    return query.name
 
 
 def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int]) -> Workload:
