@@ -66,11 +66,10 @@ def compare(  # noqa: PLR0913  what a user may say
     >>> found.rows.num_rows
     9
     """
-    if not isinstance(query, Query):
-        raise QueryError(f"compare: expected a Query(...), got {query!r}")
+    workload = _workload(query, data, drift_points)
     experiment = Experiment(
-        name=query.name,
-        points=[Given(given=_workload(query, data, drift_points))],
+        name=workload.name,
+        points=[Given(given=workload)],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
         batch_rows=_counts("batch_rows", batch_rows),
@@ -90,6 +89,8 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
 
 def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int]) -> Workload:
     """The data as whole tables, since every policy runs over it."""
+    if not isinstance(query, Query):
+        raise QueryError(f"compare: expected a Query(...), got {query!r}")
     if not isinstance(data, Mapping):
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name in query.given:
