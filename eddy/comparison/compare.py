@@ -66,10 +66,9 @@ def compare(  # noqa: PLR0913  what a user may say
     >>> found.rows.num_rows
     9
     """
-    workload = _workload(query, data, drift_points)
     experiment = Experiment(
-        name=workload.name,
-        points=[Given(given=workload)],
+        name=_read_name(query),
+        points=[Given(given=_workload(query, data, drift_points))],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
         batch_rows=_counts("batch_rows", batch_rows),
@@ -87,10 +86,15 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return _counts("seeds", seeds, 0)
 
 
-def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int]) -> Workload:
-    """The data as whole tables, since every policy runs over it."""
+def _read_name(query: object) -> str:
+    """Check that a query is one, and give its name."""
     if not isinstance(query, Query):
         raise QueryError(f"compare: expected a Query(...), got {query!r}")
+    return query.name
+
+
+def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int]) -> Workload:
+    """The data as whole tables, since every policy runs over it."""
     if not isinstance(data, Mapping):
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name in query.given:
