@@ -30,7 +30,7 @@ from eddy.sql.bind.writer import write, write_column, write_duration, write_name
 from eddy.sql.statement.reader import read_statement, split_conditions
 from eddy.sql.statement.tree import JoinKind, RowCount, Selected, SelectTree, Source, SourceWindow, TimeSpan
 from eddy.sql.values.name_case import fold_case
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, TextSpan, UserCall, join_conditions, rename_columns
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, rename_columns
 
 Given = TypeVar("Given")
 
@@ -150,17 +150,15 @@ class Statement:
         told = {one.name: one for one in self.streams}
         return told.get(source.alias) or told.get(source.name)
 
-    def error(self, message: str, span: TextSpan) -> QueryError:
-        """Build an error that points at a part of the text."""
-        return self.tree.place.error(message, span.start, span.end)
-
     def _check_aliases(self) -> None:
         seen = set[tuple[str, int]]()
         for one in self.tree.sources:
             if not one.alias.isidentifier():
-                raise self.error("expected an alias of letters, digits and underscores, as in .. AS a", one.span)
+                raise self.tree.place.error(
+                    "expected an alias of letters, digits and underscores, as in .. AS a", one.span
+                )
             if fold_case(one.alias) in seen:
-                raise self.error(f'two inputs are called "{one.alias}"; give one another alias', one.span)
+                raise self.tree.place.error(f'two inputs are called "{one.alias}"; give one another alias', one.span)
             seen.add(fold_case(one.alias))
 
     def _check_hints(self) -> None:
@@ -195,7 +193,7 @@ class _Building:
         }
         streams = {one.alias: self._make_stream(one) for one in sources if self.asked.is_stream(one)}
         if not streams:
-            raise self.asked.error("expected a stream; write STREAM before the name of one", sources[0].span)
+            raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
         return Query(
             streams=[*streams.values()],
@@ -229,7 +227,7 @@ class _Building:
     def _write_existence(self, source: Source) -> str:
         """Write the condition by which a table is asked for a match."""
         if self.asked.is_stream(source):
-            raise self.asked.error("a SEMI or ANTI join asks a table, which is no stream", source.span)
+            raise self.names.place.error("a SEMI or ANTI join asks a table, which is no stream", source.span)
         return write(join_conditions(source.span, "and", self._read_join(source)))
 
     def _make_stream(self, source: Source) -> Stream:
@@ -245,7 +243,7 @@ class _Building:
             own_window = _make_window(source.window)
             window = own_window if window == Unbounded() else self._agree(source, "window", window, own_window)
         if time is None and sum(map(self.asked.is_stream, self.asked.tree.sources)) > 1:
-            raise self.asked.error(
+            raise self.names.place.error(
                 f'stream "{source.alias}": expected its event time, since it is joined with other streams; write '
                 f"WATERMARK time DELAY OF INTERVAL .. behind {source.name}, or name it in streams=",
                 source.span,
@@ -255,7 +253,7 @@ class _Building:
     def _agree(self, source: Source, key: str, told: Any, own: Any) -> Any:
         """Refuse what the text and `streams` say differently."""
         if told is not None and told != own:
-            raise self.asked.error(
+            raise self.names.place.error(
                 f'stream "{source.alias}": {key}: the statement says {own}, streams= says {told}; leave one out',
                 source.span,
             )
@@ -270,7 +268,7 @@ class _Building:
             if isinstance(node, UserCall):
                 made.append(self._make_asked(node, is_only=calls[node.name] == 1))
             elif inside:
-                raise self.asked.error(
+                raise self.names.place.error(
                     f'"{inside[0].name}" is a predicate in Python: it stands alone between ANDs and says whether a row '
                     "passes; write what is around it into the function",
                     inside[0].span,
@@ -289,7 +287,9 @@ class _Building:
         """Make the filter that asks a function about columns."""
         columns = [arg.column for arg in node.args if isinstance(arg, Ref)]
         if len(columns) < len(node.args) or not columns:
-            raise self.asked.error(f'"{node.name}" is asked about columns; write their names, one or more', node.span)
+            raise self.names.place.error(
+                f'"{node.name}" is asked about columns; write their names, one or more', node.span
+            )
         function = self.asked.functions[node.name]
         marked = read_marked(function)
         own = _name_node(node)

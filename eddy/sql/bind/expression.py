@@ -165,7 +165,7 @@ class Expression:
         if bound.type != BOOLEAN:
             hint = f"; {binder.JOINS_STRINGS}" if binder.joins_strings(self._node) else ""
             message = f"expected a condition that is true or false, got {named(bound.type)}{hint}"
-            raise self._place.error(message, self._node.span.start, self._node.span.end)
+            raise self._place.error(message, self._node.span)
         return bound
 
     def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> BoundStep:

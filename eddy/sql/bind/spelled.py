@@ -50,7 +50,7 @@ def respell(node: Node, place: Place, find: Find) -> str:
     for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
         found = find(ref.column)
         if len(found) > 1:
-            raise place.error(describe_ambiguous(str(ref.written), found), span.start, span.end)
+            raise place.error(describe_ambiguous(str(ref.written), found), span)
         if _is_own(ref, found):
             continue
         name = found[0] if found else ref.column.name

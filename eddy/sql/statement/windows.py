@@ -31,10 +31,15 @@ def _read_range(reader: TokenReader, word: Token) -> SourceWindow:
         text = reader.take().text
         return TimeSpan(length=_read_number(text, reader, word), is_number=True)
     reader.accept("INTERVAL")
-    micros, _ = read_interval(reader, word.start)
+    return TimeSpan(length=read_length(reader, word.start))
+
+
+def read_length(reader: TokenReader, start: int) -> int:
+    """Read an interval that is a length of time, in microseconds."""
+    micros, _ = read_interval(reader, start)
     if micros < 0:
-        raise reader.error("expected a window that is not below 0", reader.span(word.start))
-    return TimeSpan(length=micros)
+        raise reader.error("expected a length of time that is not below 0", reader.span(start))
+    return micros
 
 
 def _read_number(text: str, reader: TokenReader, word: Token) -> int | float:

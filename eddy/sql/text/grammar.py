@@ -10,7 +10,7 @@ A value at the end of it is a literal, a name, a call, a CASE, or an expression 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pyarrow as pa
 
@@ -143,16 +143,9 @@ def _between(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
 def _in(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
     special_forms.refuse_subquery(reader)
-    items = literal_list(reader) if reader.now.kind == "list" else _items(reader)
+    items = literal_list(reader) if reader.now.kind == "list" else reader.read_list(_item)
     reader.expect(")", "at the end of the list of IN")
     return Call(reader.span(start), "in", (node, *items))
-
-
-def _items(reader: TokenReader) -> list[Node]:
-    items = [_item(reader)]
-    while reader.accept(","):
-        items.append(_item(reader))
-    return items
 
 
 def _item(reader: TokenReader) -> Node:
@@ -228,9 +221,7 @@ _CONSTANTS: dict[str, tuple[object, pa.DataType]] = {
     "NULL": (None, pa.null()),
 }
 _RESERVED = frozenset({"AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "BETWEEN", "WHEN", "THEN", "ELSE", "END", "AS"})
-_RESERVED_SIGNS = {"*": '"*" is not a value', "?": "parameters are not supported; write the value itself"}
-_NAMES = ("word", "quoted")
-_AMOUNTS = ("number", "string", "raw")
+_RESERVED_SIGNS = {"*": '"*" is not a value', "?": beyond.NO_PARAMETERS}
 
 
 def primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
@@ -251,7 +242,7 @@ def _primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     token = reader.now
     if token.kind == "number":
         return number(reader, token.start, negative=False)
-    if token.kind in ("string", "raw"):
+    if token.is_text:
         return text(reader, "here")
     if token.kind == "hex":
         return _bytes(reader)
@@ -277,7 +268,7 @@ def number(reader: TokenReader, start: int, *, negative: bool) -> Literal:
 def text(reader: TokenReader, place: str) -> Literal:
     """Read strings that stand side by side, as one."""
     start, parts = reader.now.start, []
-    while reader.now.kind in ("string", "raw"):
+    while reader.now.is_text:
         parts.append(special_forms.unquote(reader))
     if not parts:
         raise reader.stuck(f"expected a string {place}")
@@ -333,9 +324,11 @@ def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
         return Literal(reader.span(token.start), *_CONSTANTS[token.key])
     if token.key == "CASE":
         return _case(reader, boolean)
-    if token.key == "INTERVAL" and (reader.look_ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
-        return special_forms.interval(reader)
-    if after.kind in ("string", "raw"):
+    if token.key == "INTERVAL":
+        amount = reader.look_ahead(2) if after.key in ("-", "+") else after
+        if amount.kind == "number" or amount.is_text:
+            return special_forms.interval(reader)
+    if after.is_text:
         return special_forms.typed_literal(reader)
     return _call(reader, boolean) if after.key == "(" else _column(reader)
 
@@ -353,10 +346,17 @@ def _column(reader: TokenReader) -> Node:
 
 def identifier(reader: TokenReader) -> str:
     """Read a name, with or without backticks."""
-    if reader.now.kind not in _NAMES:
+    if not reader.now.is_name:
         raise reader.stuck("expected a name")
     token = reader.take()
     return token.text if token.kind == "word" else token.text[1:-1].replace("``", "`")
+
+
+def alias(reader: TokenReader, following: Collection[str] = ()) -> str | None:
+    """Read the name that something gets, if it gets one: behind AS, or a word that is none of the `following`."""
+    if reader.accept("AS") or (reader.now.is_name and reader.now.key not in following):
+        return identifier(reader)
+    return None
 
 
 def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:

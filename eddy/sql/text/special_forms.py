@@ -31,7 +31,6 @@ _WRITTEN = {
     "EXTRACT": "extract(field from time)",
     "EXISTS": "a condition; subqueries are not supported",
 }
-_STRINGS = ("string", "raw")
 NO_SUBQUERIES = "subqueries are not supported; make it a table of the query and join it"
 
 
@@ -49,10 +48,7 @@ def is_subquery(reader: TokenReader) -> bool:
 def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
     """Read values between commas."""
     refuse_subquery(reader)
-    args = [boolean(reader)]
-    while reader.accept(","):
-        args.append(boolean(reader))
-    return args
+    return reader.read_list(boolean)
 
 
 def _cast(reader: TokenReader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
@@ -189,9 +185,8 @@ def read_interval(reader: TokenReader, start: int) -> tuple[int, bool]:
 
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
-    if reader.now.kind in _STRINGS and reader.look_ahead().kind != "word":
-        return intervals.read_units(literals.string(reader.take().text))
-    if reader.now.kind in _STRINGS and intervals.unit(reader.look_ahead().text) is None:
+    after = reader.look_ahead()
+    if reader.now.is_text and (after.kind != "word" or intervals.unit(after.text) is None):
         return intervals.read_units(literals.string(reader.take().text))
     total, whole, first = 0, True, True
     while first or _continues(reader):
@@ -202,14 +197,14 @@ def _interval(reader: TokenReader) -> tuple[int, bool]:
 
 def _continues(reader: TokenReader) -> bool:
     at = 1 if reader.now.key in ("-", "+") else 0
-    after = reader.look_ahead(at + 1).text
-    return reader.look_ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
+    amount, after = reader.look_ahead(at), reader.look_ahead(at + 1).text
+    return (amount.kind == "number" or amount.is_text) and after.upper().removesuffix("S") in intervals.UNITS
 
 
 def _part(reader: TokenReader) -> tuple[int, bool]:
     sign = reader.accept("-") or reader.accept("+") or ""
     token = reader.take()
-    text = literals.string(token.text) if token.kind in _STRINGS else token.text
+    text = literals.string(token.text) if token.is_text else token.text
     name = intervals.unit(reader.now.text) if reader.now.kind == "word" else None
     if name is None:
         raise reader.stuck("expected a unit of time, from MICROSECONDS to WEEKS")
