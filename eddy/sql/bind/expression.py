@@ -106,15 +106,11 @@ class Expression:
         return spelled.is_spelled(self._node, find)
 
     def respell(self, find: Find) -> str:
-        """Give the whole text with every column as it is called.
+        """Write it with every column as it is called.
 
         A name that means several columns is an error.
         """
-        return spelled.respell(self._node, self._place, find)
-
-    def name_streams(self) -> str:
-        """Give the whole text with the stream of every column before its name."""
-        return spelled.name_streams(self._node, self._place)
+        return writer.write(spelled.respell(self._node, self._place, find))
 
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else.

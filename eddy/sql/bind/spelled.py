@@ -1,23 +1,14 @@
-"""Column names in texts: completed, and told apart."""
+"""Columns of a tree as their inputs call them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
 from eddy.errors import quote
-from eddy.sql.values.tree import Column, Node, Place, Ref
+from eddy.sql.values.tree import Column, Node, Place, Ref, rename_refs
 
 Find = Callable[[Column], Sequence[str]]
 """The names of the columns that a column may mean."""
-
-
-def backtick(name: str) -> str:
-    """Write a name as SQL reads any name.
-
-    >>> backtick("a`b")
-    '`a``b`'
-    """
-    return "`" + name.replace("`", "``") + "`"
 
 
 def describe_ambiguous(name: str, found: Iterable[str]) -> str:
@@ -40,32 +31,13 @@ def _is_own(ref: Ref, found: Sequence[str]) -> bool:
     return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])
 
 
-def respell(node: Node, place: Place, find: Find) -> str:
-    """Write a node's text with every column as it is called.
+def respell(node: Node, place: Place, find: Find) -> Node:
+    """Give the tree with every column as it is called; refuse a name that means several columns."""
 
-    A name stays in quotes or without them, so that a text does not depend on the case in which it was written.
-    """
-    text, at = "", 0
-    refs = {ref.span: ref for ref in node.walk() if isinstance(ref, Ref)}
-    for span, ref in sorted(refs.items(), key=lambda item: item[0].start):
+    def choose(ref: Ref) -> Column:
         found = find(ref.column)
         if len(found) > 1:
-            raise place.error(describe_ambiguous(str(ref.written), found), span)
-        if _is_own(ref, found):
-            continue
-        name = found[0] if found else ref.column.name
-        if place.text[ref.span.end - 1] == "`" or not name.isascii():
-            name = backtick(name)
-        text += place.text[at : span.start] + (name if ref.bare else f"{ref.column.stream}.{name}")
-        at = span.end
-    return text + place.text[at:]
+            raise place.error(describe_ambiguous(str(ref.written), found), ref.span)
+        return Column(ref.column.stream, found[0]) if found else ref.column
 
-
-def name_streams(node: Node, place: Place) -> str:
-    """Write a node's text with the stream of every column before its name."""
-    text, at = "", 0
-    bare = {ref.span.start: ref for ref in node.walk() if isinstance(ref, Ref) and ref.bare}
-    for start, ref in sorted(bare.items()):
-        text += f"{place.text[at:start]}{ref.column.stream}."
-        at = start
-    return text + place.text[at:]
+    return rename_refs(node, choose)

@@ -13,7 +13,6 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from eddy.sql.bind.spelled import backtick
 from eddy.sql.kernels import time_parts
 from eddy.sql.values import types
 from eddy.sql.values.intervals import UNITS
@@ -61,6 +60,15 @@ def write(node: Node) -> str:
 def write_part(node: Node) -> str:
     """Write a condition so that it can stand between ANDs."""
     return _write(node, _NOT)
+
+
+def backtick(name: str) -> str:
+    """Write a name as SQL reads any name.
+
+    >>> backtick("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
 
 
 def write_name(name: str) -> str:
