@@ -158,7 +158,6 @@ OPERATORS: dict[str, BindRule] = {
     "+": times.add,
     "-": times.subtract,
     **{name: partial(arithmetic.binary, name) for name in ("*", "/", "div")},
-    "exact second": times.exact_second,
     "negative": arithmetic.negative,
     "positive": arithmetic.positive,
 }

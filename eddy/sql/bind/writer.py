@@ -259,7 +259,6 @@ _OPERATORS: dict[str, Callable[[Call, str], tuple[int, str]]] = {
     **dict.fromkeys(_SIGNS, _write_sign),
 }
 _FORMS: dict[str, Callable[..., str]] = {
-    "exact second": lambda arg: f"EXTRACT(SECOND FROM {arg})",
     "trim": _write_trim,
     "ltrim": _write_side_trim("ltrim"),
     "rtrim": _write_side_trim("rtrim"),

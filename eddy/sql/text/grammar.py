@@ -386,7 +386,8 @@ def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
             raise special_forms.miswritten(reader, token.key, token.start)
         return special(reader, boolean, token.start)
     name = token.text if is_asked else names.resolve(token, reader)
-    args = [] if reader.now.key == ")" else special_forms.arguments(reader, boolean)
+    special_forms.refuse_subquery(reader)
+    args = [] if reader.now.key == ")" else reader.read_list(boolean)
     reader.expect(")", f'to close the arguments of "{token.text}"')
     if is_asked:
         return UserCall(reader.span(token.start), name, tuple(args))

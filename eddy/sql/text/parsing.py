@@ -42,7 +42,7 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
 def parse_interval(text: str, *, where: str) -> int:
     """Read an interval, in microseconds.
 
-    >>> parse_interval("interval '1:30' minute to second", where="here")
+    >>> parse_interval("interval 1 minute 30 seconds", where="here")
     90000000
     """
     place = Place(where, text)

@@ -45,12 +45,6 @@ def is_subquery(reader: TokenReader) -> bool:
     return reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.look_ahead().kind != "sign"
 
 
-def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
-    """Read values between commas."""
-    refuse_subquery(reader)
-    return reader.read_list(boolean)
-
-
 def _cast(reader: TokenReader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
     child = boolean(reader)
     reader.expect("AS", "and a type in CAST")
@@ -76,7 +70,7 @@ def _trim(reader: TokenReader, boolean: Boolean, start: int) -> Node:
 
 def _side_trim(name: str) -> Callable[[TokenReader, Boolean, int], Node]:
     def rule(reader: TokenReader, boolean: Boolean, start: int) -> Node:
-        args = arguments(reader, boolean)
+        args = reader.read_list(boolean)
         reader.expect(")", f"to close {name.upper()}")
         if len(args) > 2:
             raise miswritten(reader, name.upper(), start)
@@ -209,9 +203,7 @@ def _part(reader: TokenReader) -> tuple[int, bool]:
     if name is None:
         raise reader.stuck("expected a unit of time, from MICROSECONDS to WEEKS")
     reader.take()
-    if reader.accept("TO"):
-        last = intervals.unit(reader.take().text) or ""
-        micros = intervals.span(text, name, last)
-        return (-micros if sign == "-" else micros), False
+    if reader.now.key == "TO":
+        raise reader.beyond("an interval from one unit to another is not supported, but 1 DAY 2 HOURS is", reader.now)
     micros = intervals.amount(text, name)
     return (-micros if sign == "-" else micros), name in ("DAY", "WEEK")
