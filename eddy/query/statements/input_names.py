@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from eddy.errors import quote
-from eddy.sql.statement.tree import JoinKind, Source
+from eddy.query.statements.tree import JoinKind, Source
 from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, Node, Place, Ref, TextSpan, rename_refs
 
@@ -43,9 +43,7 @@ class InputNames:
 
     def qualify(self, node: Node, source: Source | None = None) -> Node:
         """Give every column of a condition its input."""
-        among = self.list_seen(source)
-        find: Callable[[Ref], Column] = lambda ref: self.find(ref, among)  # noqa: E731  the one argument that varies
-        return rename_refs(node, find)
+        return rename_refs(node, partial(self.find, among=self.list_seen(source)))
 
     def find(self, ref: Ref, among: Sequence[str]) -> Column:
         """Find the column that a name means."""

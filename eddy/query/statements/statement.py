@@ -20,15 +20,15 @@ from typing import Any, TypeVar
 from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.observe.text import plural
 from eddy.query.filter import Filter
-from eddy.query.inputs import Range, Rows, Stream, Table, Unbounded, Window
+from eddy.query.inputs import Stream, Table, Unbounded
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
 from eddy.query.statements.input_names import InputNames
+from eddy.query.statements.reading import read_statement, split_conditions
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source
 from eddy.query.validation import fill, members
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
-from eddy.sql.statement.reader import read_statement, split_conditions
-from eddy.sql.statement.tree import JoinKind, RowCount, Selected, SelectTree, Source, SourceWindow, TimeSpan
 from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, rename_columns
 
@@ -240,8 +240,7 @@ class _Building:
                 own if told.delay_ticks in (None, source.watermark.delay) else self._agree(source, "delay", delay, own)
             )
         if source.window is not None:
-            own_window = _make_window(source.window)
-            window = own_window if window == Unbounded() else self._agree(source, "window", window, own_window)
+            window = source.window if window == Unbounded() else self._agree(source, "window", window, source.window)
         if time is None and sum(map(self.asked.is_stream, self.asked.tree.sources)) > 1:
             raise self.names.place.error(
                 f'stream "{source.alias}": expected its event time, since it is joined with other streams; write '
@@ -327,12 +326,6 @@ def _list_columns(node: Node) -> list[Column]:
 
 def _find_inputs(node: Node) -> frozenset[str]:
     return frozenset(str(column.stream) for column in _list_columns(node))
-
-
-def _make_window(window: SourceWindow) -> Window:
-    if isinstance(window, TimeSpan):
-        return Range(window.length if window.is_number else write_duration(int(window.length)))
-    return Rows(window.count) if isinstance(window, RowCount) else Unbounded()
 
 
 def _write_short(node: Node) -> str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eddy.sql.statement.tree import JoinKind, Selected, SelectTree, Source, Watermark
-from eddy.sql.statement.windows import read_length, read_window
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.query.statements.windows import read_length, read_window
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import TokenReader
 from eddy.sql.text.special_forms import NO_SUBQUERIES
