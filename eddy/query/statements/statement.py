@@ -30,7 +30,7 @@ from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source
 from eddy.query.validation import fill, members
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
 from eddy.sql.values.name_case import fold_case
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, rename_columns
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, rename_refs
 
 Given = TypeVar("Given")
 
@@ -330,9 +330,7 @@ def _find_inputs(node: Node) -> frozenset[str]:
 
 def _write_short(node: Node) -> str:
     """Write a condition; where it is on one input, that need not be named."""
-    return write(
-        rename_columns(node, lambda column: Column(None, column.name)) if len(_find_inputs(node)) == 1 else node
-    )
+    return write(rename_refs(node, lambda ref: Column(None, ref.column.name)) if len(_find_inputs(node)) == 1 else node)
 
 
 def _name_node(node: Node) -> str:

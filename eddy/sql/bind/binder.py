@@ -19,10 +19,10 @@ from eddy.sql.values.arrays import Value
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Frame, OnlySpark, Refused, constant, constant_list
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref
+from eddy.sql.values.tree import COMPARISONS, Call, Cast, Column, Literal, Literals, Node, Place, Ref
 
 JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
-_CONDITIONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
+_CONDITIONS = frozenset({*COMPARISONS, "and", "or", "not"})
 
 
 def bind(node: Node, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> BoundStep:
@@ -143,7 +143,7 @@ class SqlFunction:
 
 
 OPERATORS: dict[str, BindRule] = {
-    **{name: partial(comparison.compare, name) for name in ("=", "!=", "<", "<=", ">", ">=")},
+    **{name: partial(comparison.compare, name) for name in COMPARISONS},
     "<=>": comparison.same,
     "between": comparison.between,
     "in": comparison.within,

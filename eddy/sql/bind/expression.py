@@ -13,11 +13,9 @@ from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
 from eddy.sql.values.session import Conversion, Session, session
 from eddy.sql.values.step import BoundStep, Frame, Refused
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, rename_columns
+from eddy.sql.values.tree import COMPARISONS, Call, Column, Node, Place, Ref, rename_refs
 from eddy.sql.values.types import BOOLEAN
 from eddy.sql.values.types import name as named
-
-_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class Expression:
 
     def qualify(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
-        return self._at(rename_columns(self._node, name))
+        return self._at(rename_refs(self._node, lambda ref: name(ref.column)))
 
     def write(self) -> str:
         """Write it in the one spelling that all texts of the same meaning have."""
@@ -128,7 +126,7 @@ class Expression:
     def comparison(self) -> ComparedPair | None:
         """Give the two sides, if a comparison is at the top."""
         node = self._node
-        if not (isinstance(node, Call) and node.name in _COMPARISONS):
+        if not (isinstance(node, Call) and node.name in COMPARISONS):
             return None
         left, right = node.args
         return ComparedPair(self._at(left), node.name, self._at(right))

@@ -16,13 +16,13 @@ import pyarrow as pa
 from eddy.sql.kernels import time_parts
 from eddy.sql.values import types
 from eddy.sql.values.intervals import UNITS
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
+from eddy.sql.values.tree import COMPARISONS, Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
 
 # How tightly what is written holds together; what is looser than its place stands in brackets.
 _OR, _AND, _NOT, _PREDICATE, _COMPARED, _SUM, _PRODUCT, _SIGNED, _VALUE = range(1, 10)
 
 _BETWEEN_VALUES: dict[str, tuple[int, str]] = {
-    **{sign: (_COMPARED, sign) for sign in ("=", "!=", "<", "<=", ">", ">=", "<=>")},
+    **{sign: (_COMPARED, sign) for sign in (*COMPARISONS, "<=>")},
     "+": (_SUM, "+"),
     "-": (_SUM, "-"),
     "*": (_PRODUCT, "*"),

@@ -18,6 +18,7 @@ from eddy.sql.text import beyond, literals, names, special_forms
 from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
 from eddy.sql.values.tree import (
+    COMPARISONS,
     Call,
     Cast,
     Column,
@@ -33,7 +34,7 @@ from eddy.sql.values.tree import (
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
-    **{sign: (1, sign) for sign in ("=", "<", "<=", ">", ">=", "<=>", "!=")},
+    **{sign: (1, sign) for sign in (*COMPARISONS, "<=>")},
     "==": (1, "="),
     "<>": (1, "!="),
     "!<": (1, ">="),

@@ -20,6 +20,10 @@ ONLY_SPARK = "Spark alone evaluates it, in a filter over one input, by eddy.atta
 """Where SQL has its place that we have not."""
 
 
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+"""The names of comparisons; `<=>`, which null passes, is another thing."""
+
+
 class Column(NamedTuple):
     """A column, with its stream where the text names one."""
 
@@ -145,11 +149,6 @@ def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
     """
     flat = [part.args if isinstance(part, Call) and part.name == name else (part,) for part in parts]
     return Call(span, name, tuple(node for nodes in flat for node in nodes))
-
-
-def rename_columns(node: Node, name: Callable[[Column], Column]) -> Node:
-    """The same tree with other names for its columns."""
-    return rename_refs(node, lambda ref: name(ref.column))
 
 
 def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
