@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from eddy import sql
 from eddy.errors import QueryError
-from eddy.sql.bind.spelled import Find
+from eddy.sql.bind.expression import Find
 
 INSTEAD = {
     "after": "Spark evaluates its text before the eddy sees a row; put the guard into the text, as in `x <> 0 AND ...`",

@@ -30,7 +30,7 @@ from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source
 from eddy.query.validation import fill, members
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
 from eddy.sql.values.name_case import fold_case
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, rename_refs
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, list_refs, rename_refs
 
 Given = TypeVar("Given")
 
@@ -279,7 +279,7 @@ class _Building:
     def _make_sql_filter(self, node: Node, first: str) -> Filter:
         """Make the filter of a condition; one that reads no column is asked of the first stream."""
         own = _name_node(node)
-        on = [*dict.fromkeys(column.stream for column in _list_columns(node) if column.stream)] or [first]
+        on = [*dict.fromkeys(ref.column.stream for ref in list_refs(node) if ref.column.stream)] or [first]
         return Filter(self.asked.named.get(own, own), on=on, where=_write_short(node))
 
     def _make_asked(self, node: UserCall, *, is_only: bool) -> Filter:
@@ -320,12 +320,8 @@ class _Building:
 _EXISTENCE = {JoinKind.SEMI: "semi", JoinKind.ANTI: "anti"}
 
 
-def _list_columns(node: Node) -> list[Column]:
-    return [part.column for part in node.walk() if isinstance(part, Ref)]
-
-
 def _find_inputs(node: Node) -> frozenset[str]:
-    return frozenset(str(column.stream) for column in _list_columns(node))
+    return frozenset(str(ref.column.stream) for ref in list_refs(node))
 
 
 def _write_short(node: Node) -> str:
@@ -334,7 +330,7 @@ def _write_short(node: Node) -> str:
 
 
 def _name_node(node: Node) -> str:
-    return name_filter(write(node), _list_columns(node))
+    return name_filter(write(node), [ref.column for ref in list_refs(node)])
 
 
 def name_filter(text: str, columns: Iterable[Column]) -> str:

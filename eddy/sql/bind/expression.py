@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from eddy.sql.bind import binder, spelled, writer
-from eddy.sql.bind.spelled import Find
+from eddy.errors import quote
+from eddy.sql.bind import binder, writer
 from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
 from eddy.sql.values.session import Conversion, Session, session
 from eddy.sql.values.step import BoundStep, Frame, Refused
-from eddy.sql.values.tree import COMPARISONS, Call, Column, Node, Place, Ref, rename_refs
+from eddy.sql.values.tree import COMPARISONS, Call, Column, Node, Place, Ref, list_refs, rename_refs
 from eddy.sql.values.types import BOOLEAN
 from eddy.sql.values.types import name as named
+
+Find = Callable[[Column], Sequence[str]]
+"""The names of the columns that a column may mean."""
+
+
+def describe_ambiguous(name: str, found: Iterable[str]) -> str:
+    """Say that a name means several columns."""
+    return (
+        f'column "{name}" is ambiguous, since {quote(found)} differ in case only; rename one of them, or in Spark set '
+        "spark.sql.caseSensitive"
+    )
 
 
 @dataclass(frozen=True)
@@ -68,10 +79,9 @@ class Expression:
     columns: tuple[Column, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = dict.fromkeys(node.column for node in self._node.walk() if isinstance(node, Ref))
         span = self._node.span
         object.__setattr__(self, "text", self._place.text[span.start : span.end])
-        object.__setattr__(self, "columns", tuple(found))
+        object.__setattr__(self, "columns", tuple(dict.fromkeys(ref.column for ref in list_refs(self._node))))
 
     def _at(self, node: Node) -> Expression:
         return Expression(node, self._place)
@@ -101,14 +111,21 @@ class Expression:
 
         Unknown columns pass.
         """
-        return spelled.is_spelled(self._node, find)
+        return all(_is_spelled(ref, find(ref.column)) for ref in list_refs(self._node))
 
     def respell(self, find: Find) -> str:
         """Write it with every column as it is called.
 
         A name that means several columns is an error.
         """
-        return writer.write(spelled.respell(self._node, self._place, find))
+
+        def choose(ref: Ref) -> Column:
+            found = find(ref.column)
+            if len(found) > 1:
+                raise self._place.error(describe_ambiguous(str(ref.written), found), ref.span)
+            return Column(ref.column.stream, found[0]) if found else ref.column
+
+        return writer.write(rename_refs(self._node, choose))
 
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else.
@@ -136,9 +153,9 @@ class Expression:
         node = self._node
         while isinstance(node, Call) and node.name in ("+", "-"):
             left, right = node.args
-            if not _has_columns(right):
+            if not list_refs(right):
                 node = left
-            elif node.name == "+" and not _has_columns(left):
+            elif node.name == "+" and not list_refs(left):
                 node = right
             else:
                 return None
@@ -171,7 +188,7 @@ class Expression:
         return Bound(step.type, self.columns, step, tuple(changed))
 
     def _make_conversion(self, column: Column, type: pa.DataType) -> Conversion:
-        span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
+        span = next(ref.span for ref in list_refs(self._node) if ref.column == column)
         return Conversion(column=column, type=type, span=span, place=self._place)
 
     def _coerce(
@@ -196,5 +213,5 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     return first, second
 
 
-def _has_columns(node: Node) -> bool:
-    return any(isinstance(part, Ref) for part in node.walk())
+def _is_spelled(ref: Ref, found: Sequence[str]) -> bool:
+    return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])

@@ -151,6 +151,11 @@ def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
     return Call(span, name, tuple(node for nodes in flat for node in nodes))
 
 
+def list_refs(node: Node) -> list[Ref]:
+    """List the columns that a tree names, in the order of the text."""
+    return [part for part in node.walk() if isinstance(part, Ref)]
+
+
 def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
     """The same tree with other names for its columns, which may depend on where they stand."""
     if isinstance(node, Ref):
