@@ -14,8 +14,8 @@ import pyarrow as pa
 from eddy import sql
 from eddy.errors import QueryError, quote, unknown_name
 from eddy.query.exact_names import spell_query
-from eddy.query.inputs import Range
-from eddy.query.query import Query, Stream
+from eddy.query.inputs import Range, Stream
+from eddy.query.query import Query
 from eddy.sql import Column
 from eddy.sql.values.calendar import DAY
 from eddy.tuples import event_time

@@ -9,8 +9,8 @@ from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
+from eddy.query.filter import Filter
 from eddy.query.pushed_filter import PushedFilter
-from eddy.query.query import Filter
 from eddy.query.spelling import spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"

@@ -12,8 +12,8 @@ from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter, write_after
-from eddy.query.inputs import Range, Rows, Unbounded, Window
-from eddy.query.query import Query, Stream
+from eddy.query.inputs import Range, Rows, Stream, Unbounded, Window
+from eddy.query.query import Query
 from eddy.query.state_need import choose_state, describe_state
 from eddy.sql import Column
 

@@ -155,7 +155,7 @@ def _item(reader: TokenReader) -> Node:
     There may be many bare numbers, so those are read without a look at all operators.
     """
     if reader.now.kind == "number" and reader.look_ahead().key in (",", ")"):
-        return primary(reader, boolean)
+        return primary(reader)
     return boolean(reader)
 
 
@@ -200,7 +200,7 @@ def _read_signed(reader: TokenReader) -> Node:
     signs = []
     while reader.now.key in _SIGNS and not _begins_number(reader):
         signs.append(reader.take())
-    node = _negative(reader) if _begins_number(reader) else primary(reader, boolean)
+    node = _negative(reader) if _begins_number(reader) else primary(reader)
     for sign in reversed(signs):
         node = Call(reader.span(sign.start), _SIGNS[sign.key], (node,))
     return node
@@ -225,10 +225,10 @@ _RESERVED = frozenset({"AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "BETWEEN
 _RESERVED_SIGNS = {"*": '"*" is not a value', "?": beyond.NO_PARAMETERS}
 
 
-def primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def primary(reader: TokenReader) -> Node:
     """Read one value, with the casts that follow it."""
     start = reader.now.start
-    return postfix(reader, start, _primary(reader, boolean))
+    return postfix(reader, start, _primary(reader))
 
 
 def postfix(reader: TokenReader, start: int, node: Node) -> Node:
@@ -239,7 +239,7 @@ def postfix(reader: TokenReader, start: int, node: Node) -> Node:
     return node
 
 
-def _primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _primary(reader: TokenReader) -> Node:
     token = reader.now
     if token.kind == "number":
         return number(reader, token.start, negative=False)
@@ -248,11 +248,11 @@ def _primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     if token.kind == "hex":
         return _bytes(reader)
     if reader.accept("("):
-        return _parenthesis(reader, boolean)
+        return _parenthesis(reader)
     if token.kind == "quoted":
         return _column(reader)
     if token.kind == "word" and token.key not in _RESERVED:
-        return _word(reader, boolean)
+        return _word(reader)
     raise reader.stuck(_RESERVED_SIGNS.get(token.key, "expected a value"))
 
 
@@ -309,7 +309,7 @@ def _read_listed(literal: Token) -> tuple[object, pa.DataType]:
     return literals.number(literal.text.removeprefix("-"), negative=literal.text[0] == "-")
 
 
-def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _parenthesis(reader: TokenReader) -> Node:
     special_forms.refuse_subquery(reader)
     node = boolean(reader)
     if reader.now.key == ",":
@@ -318,20 +318,20 @@ def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     return node
 
 
-def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _word(reader: TokenReader) -> Node:
     token, after = reader.now, reader.look_ahead()
     if token.key in _CONSTANTS:
         reader.take()
         return Literal(reader.span(token.start), *_CONSTANTS[token.key])
     if token.key == "CASE":
-        return _case(reader, boolean)
+        return _case(reader)
     if token.key == "INTERVAL":
         amount = reader.look_ahead(2) if after.key in ("-", "+") else after
         if amount.kind == "number" or amount.is_text:
             return special_forms.interval(reader)
     if after.is_text:
         return special_forms.typed_literal(reader)
-    return _call(reader, boolean) if after.key == "(" else _column(reader)
+    return _call(reader) if after.key == "(" else _column(reader)
 
 
 def _column(reader: TokenReader) -> Node:
@@ -360,7 +360,7 @@ def alias(reader: TokenReader, following: Collection[str] = ()) -> str | None:
     return None
 
 
-def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _case(reader: TokenReader) -> Node:
     start = reader.take().start
     subject = None if reader.now.key == "WHEN" else boolean(reader)
     args: list[Node] = []
@@ -377,7 +377,7 @@ def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     return Call(reader.span(start), "case", tuple(args))
 
 
-def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _call(reader: TokenReader) -> Node:
     token = reader.take()
     reader.take()
     special = special_forms.SPECIAL.get(token.key)
