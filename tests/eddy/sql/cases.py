@@ -114,41 +114,17 @@ CONDITIONAL = [
         coalesce(s, u, k) ; if(b, k, 5)
     """),
 ]
+PATTERNS = listed(r"""
+    '%' ; 'a%' ; '%c' ; '%b%' ; 'a_c' ; 'a\_c' ; '100\%' ; 'abc' ; '' ; '%\n%' ; 'a.c' ; '_%_' ; '%ß%' ; 'STRASSE' ;
+    '日%' ; '%🎉' ; '________' ; 'c:\\\\%' ; 'a%c%' ; null ; '%%' ; '(a|b)*' ; 'Àé%'
+""")
 STRINGS = [
     *(
         f"{function}({column})"
         for function in ("upper", "lower", "length", "trim", "ltrim", "rtrim")
         for column in "suk"
     ),
-    *(
-        f"s {op} {pattern}"
-        for op in ("like", "not like", "ilike")
-        for pattern in (
-            "'%'",
-            "'a%'",
-            "'%c'",
-            "'%b%'",
-            "'a_c'",
-            r"'a\_c'",
-            r"'100\%'",
-            "'abc'",
-            "''",
-            "'%\\n%'",
-            "'a.c'",
-            "'_%_'",
-            "'%ß%'",
-            "'STRASSE'",
-            "'日%'",
-            "'%🎉'",
-            "'________'",
-            r"'c:\\\\%'",
-            "'a%c%'",
-            "null",
-            "'%%'",
-            "'(a|b)*'",
-            "'Àé%'",
-        )
-    ),
+    *(f"s {op} {pattern}" for op in ("like", "not like", "ilike") for pattern in PATTERNS),
     *listed(r"""
         s like p ; s not like p ; s ilike p ; u like p escape '/' ; s like 'a/_c' escape '/' ; i like '1%' ;
         u like '%' || 'b' ; s like 'a__' escape '$' ; 'a%' like 'a$%' escape '$' ; s like '100!%' escape '!' ;
@@ -194,6 +170,20 @@ TIMES = [
         z - TIMESTAMP '2024-02-29' > interval 1 day ; a > DATE '2000-01-01' - interval 1 day
     """),
 ]
+# Texts that CAST reads, some of them with blanks around it.
+NUMBER_TEXTS = [" 1.5 ", "", " "]
+NUMBER_TEXTS += listed("""
+    1e3 ; -1E-2 ; inf ; -Infinity ; NaN ; 1d ; 1. ; .5 ; +7 ; 0x1F ; 1_000 ; t ; YES ; no ; 1 ; ٣ ; 2147483648 ;
+    -2147483648 ; 1.2345 ; 99999999999
+""")
+TIME_TEXTS = [" 2024-01-05 ", "", " Epoch UTC "]
+TIME_TEXTS += listed("""
+    2024-02-29 ; 2023-02-29 ; 2024 ; 2024-1 ; 2024-1-5 ; 2024-01-05 7:8:9 ; 2024-01-05T07:08 ; 2024-01-05 07:08:09.1 ;
+    2024-01-05 07:08:09Z ; 2024-01-05 07:08:09 +01:30 ; 2024-01-05 24:00:00 ; x ; 2024-01-05 07:08:09.123456789 ;
+    2024-01-05 12 ; 2024-13-01 ; 24-01-05 ; 2024-01-05x ; 2024-01-05 x ; 2024-01-05 07:08:09 Europe/Oslo ;
+    2024-01-05 07:08:09+0130 ; 2024-01-05 07:08:09 -08 ; 2024/01/05 ; -2024-01-01 ; 0001-01-01 ; 12 ; T ; T25:00 ;
+    12:60 ; +12:00 ; 12:00 UTC ; epoch ; epoch Mars ; epochal
+""")
 CASTS = [
     "cast(cast('9.99999999999999999999' as decimal(30, 29)) as int)",
     "cast(cast('9.99999999999999999999' as decimal(30, 29)) as bigint)",
@@ -207,106 +197,20 @@ CASTS = [
     *(
         f"try_cast({column} as {type})"
         for column in ("i", "l", "big", "f", "d", "e", "m", "n", "w")
-        for type in (
-            "tinyint",
-            "smallint",
-            "int",
-            "bigint",
-            "float",
-            "double",
-            "decimal(5,1)",
-            "decimal(20,10)",
-            "boolean",
-        )
+        for type in "tinyint smallint int bigint float double decimal(5,1) decimal(20,10) boolean".split()
     ),
     *(
         f"try_cast({column} as {type})"
         for column in "suk"
-        for type in (
-            "int",
-            "bigint",
-            "double",
-            "float",
-            "decimal(5,1)",
-            "boolean",
-            "date",
-            "timestamp",
-            "timestamp_ntz",
-            "binary",
-        )
+        for type in "int bigint double float decimal(5,1) boolean date timestamp timestamp_ntz binary".split()
     ),
     *(f"cast({column} as {type})" for column in "azx" for type in ("date", "timestamp", "timestamp_ntz", "string")),
     *(
         f"try_cast('{text}' as {type})"
         for type in ("double", "decimal(10,3)", "int", "boolean")
-        for text in (
-            " 1.5 ",
-            "1e3",
-            "-1E-2",
-            "inf",
-            "-Infinity",
-            "NaN",
-            "1d",
-            "1.",
-            ".5",
-            "+7",
-            "",
-            " ",
-            "0x1F",
-            "1_000",
-            "t",
-            "YES",
-            "no",
-            "1",
-            "٣",
-            "2147483648",
-            "-2147483648",
-            "1.2345",
-            "99999999999",
-        )
+        for text in NUMBER_TEXTS
     ),
-    *(
-        f"try_cast('{text}' as {type})"
-        for type in ("date", "timestamp", "timestamp_ntz")
-        for text in (
-            "2024-02-29",
-            "2023-02-29",
-            "2024",
-            "2024-1",
-            "2024-1-5",
-            " 2024-01-05 ",
-            "2024-01-05 7:8:9",
-            "2024-01-05T07:08",
-            "2024-01-05 07:08:09.1",
-            "2024-01-05 07:08:09Z",
-            "2024-01-05 07:08:09 +01:30",
-            "2024-01-05 24:00:00",
-            "x",
-            "",
-            "2024-01-05 07:08:09.123456789",
-            "2024-01-05 12",
-            "2024-13-01",
-            "24-01-05",
-            "2024-01-05x",
-            "2024-01-05 x",
-            "2024-01-05 07:08:09 Europe/Oslo",
-            "2024-01-05 07:08:09+0130",
-            "2024-01-05 07:08:09 -08",
-            "2024/01/05",
-            "-2024-01-01",
-            "0001-01-01",
-            "12",
-            "T",
-            "T25:00",
-            "12:60",
-            "+12:00",
-            "12:00 UTC",
-            "epoch",
-            " Epoch UTC ",
-            "epoch Mars",
-            "epochal",
-        )
-    ),
+    *(f"try_cast('{text}' as {type})" for type in ("date", "timestamp", "timestamp_ntz") for text in TIME_TEXTS),
     *listed(r"""
         cast(z as bigint) ; cast(z as double) ; cast(i as timestamp) ; cast(1.5e0 as timestamp) ; i::bigint ;
         -5::string ; cast('7' as int) + i ; int(k) ; bigint(i) ; double('1.5') ; string(i) ; date(z) ;
