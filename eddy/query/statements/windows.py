@@ -1,12 +1,13 @@
 """Windows of streams, in brackets as CQL has them.
 
-[RANGE 10 MINUTES]   [RANGE 5]   [ROWS 100]   [RANGE UNBOUNDED]   [ROWS UNBOUNDED]   [NOW]
+[RANGE 10 MINUTES]   [RANGE 5]   [ROWS 100]   [PARTITION BY car ROWS 1]   [RANGE UNBOUNDED]   [ROWS UNBOUNDED]   [NOW]
 """
 
 from __future__ import annotations
 
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.sql.bind.writer import write_duration
+from eddy.sql.text import grammar
 from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.text.special_forms import read_interval
 
@@ -16,12 +17,24 @@ def read_window(reader: TokenReader) -> Window:
     reader.take()
     word = reader.take()
     if word.key == "PARTITION":
-        raise reader.error("windows of rows by value are not supported", word)
+        return _read_partition(reader)
     if word.key not in _WINDOWS:
         raise reader.error(f'expected RANGE, ROWS or NOW in a window, got "{word.text}"', word)
     found = _WINDOWS[word.key](reader, word)
     reader.expect("]", "to close the window")
     return found
+
+
+def _read_partition(reader: TokenReader) -> Window:
+    """Read the columns of PARTITION BY, and how many rows of each of their values are inside."""
+    reader.expect("BY", "after PARTITION")
+    columns = reader.read_list(grammar.identifier)
+    word = reader.take()
+    if word.key != "ROWS":
+        raise reader.error(f'expected ROWS and a number after the columns of PARTITION BY, got "{word.text}"', word)
+    found = _read_rows(reader, word)
+    reader.expect("]", "to close the window")
+    return Rows(found.count, by=columns) if isinstance(found, Rows) else found
 
 
 def _read_range(reader: TokenReader, word: Token) -> Window:
