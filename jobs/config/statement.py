@@ -14,8 +14,8 @@ from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Statement, Stream
+from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
-from eddy.sql.statement.tree import Source
 
 STATEMENT = "sql"
 """The key of a query that is a statement."""

@@ -112,7 +112,8 @@ def test_mistakes_have_their_place(tmp_path: Path, old: str, new: str, told: str
 
 
 def test_the_command_tells_the_plan_and_shows_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read(tmp_path, JOB.replace("max_results = 9", "") + '[filters.large]\non = "w"\nwhere = "size > 200"\n[engine.sizes]\nw = 3\n')
+    more = '[filters.large]\non = "w"\nwhere = "size > 200"\n[engine.sizes]\nw = 3\n'
+    read(tmp_path, JOB.replace("max_results = 9", "") + more)
     text = "SELECT v.size, v.agent FROM STREAM web AS v WHERE v.size > 4000 AND scripted(v.agent)"
     assert cli.main(["sql", str(tmp_path / "job.toml"), text, "--sample", "500"]) == 0
     told = capsys.readouterr().out

@@ -20,17 +20,17 @@ from typing import Any, TypeVar
 from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.observe.text import plural
 from eddy.query.filter import Filter
-from eddy.query.inputs import Range, Rows, Stream, Table, Unbounded, Window
+from eddy.query.inputs import Stream, Table, Unbounded
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
 from eddy.query.statements.input_names import InputNames
+from eddy.query.statements.reading import read_statement, split_conditions
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source
 from eddy.query.validation import fill, members
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
-from eddy.sql.statement.reader import read_statement, split_conditions
-from eddy.sql.statement.tree import JoinKind, RowCount, Selected, SelectTree, Source, SourceWindow, TimeSpan
 from eddy.sql.values.name_case import fold_case
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, TextSpan, UserCall, join_conditions, rename_columns
+from eddy.sql.values.tree import Call, Column, Node, Place, Ref, UserCall, join_conditions, list_refs, rename_refs
 
 Given = TypeVar("Given")
 
@@ -154,17 +154,15 @@ class Statement:
         told = {one.name: one for one in self.streams}
         return told.get(source.alias) or told.get(source.name)
 
-    def error(self, message: str, span: TextSpan) -> QueryError:
-        """Build an error that points at a part of the text."""
-        return self.tree.place.error(message, span.start, span.end)
-
     def _check_aliases(self) -> None:
         seen = set[tuple[str, int]]()
         for one in self.tree.sources:
             if not one.alias.isidentifier():
-                raise self.error("expected an alias of letters, digits and underscores, as in .. AS a", one.span)
+                raise self.tree.place.error(
+                    "expected an alias of letters, digits and underscores, as in .. AS a", one.span
+                )
             if fold_case(one.alias) in seen:
-                raise self.error(f'two inputs are called "{one.alias}"; give one another alias', one.span)
+                raise self.tree.place.error(f'two inputs are called "{one.alias}"; give one another alias', one.span)
             seen.add(fold_case(one.alias))
 
     def _check_hints(self) -> None:
@@ -199,7 +197,7 @@ class _Building:
         }
         streams = {one.alias: self._make_stream(one) for one in sources if self.asked.is_stream(one)}
         if not streams:
-            raise self.asked.error("expected a stream; write STREAM before the name of one", sources[0].span)
+            raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
         return Query(
             streams=[*streams.values()],
@@ -233,7 +231,7 @@ class _Building:
     def _write_existence(self, source: Source) -> str:
         """Write the condition by which a table is asked for a match."""
         if self.asked.is_stream(source):
-            raise self.asked.error("a SEMI or ANTI join asks a table, which is no stream", source.span)
+            raise self.names.place.error("a SEMI or ANTI join asks a table, which is no stream", source.span)
         return write(join_conditions(source.span, "and", self._read_join(source)))
 
     def _make_stream(self, source: Source) -> Stream:
@@ -246,10 +244,9 @@ class _Building:
                 own if told.delay_ticks in (None, source.watermark.delay) else self._agree(source, "delay", delay, own)
             )
         if source.window is not None:
-            own_window = _make_window(source.window)
-            window = own_window if window == Unbounded() else self._agree(source, "window", window, own_window)
+            window = source.window if window == Unbounded() else self._agree(source, "window", window, source.window)
         if time is None and sum(map(self.asked.is_stream, self.asked.tree.sources)) > 1:
-            raise self.asked.error(
+            raise self.names.place.error(
                 f'stream "{source.alias}": expected its event time, since it is joined with other streams; write '
                 f"WATERMARK time DELAY OF INTERVAL .. behind {source.name}, or name it in streams=",
                 source.span,
@@ -259,7 +256,7 @@ class _Building:
     def _agree(self, source: Source, key: str, told: Any, own: Any) -> Any:
         """Refuse what the text and `streams` say differently."""
         if told is not None and told != own:
-            raise self.asked.error(
+            raise self.names.place.error(
                 f'stream "{source.alias}": {key}: the statement says {own}, streams= says {told}; leave one out',
                 source.span,
             )
@@ -274,7 +271,7 @@ class _Building:
             if isinstance(node, UserCall):
                 made.append(self._make_asked(node, is_only=calls[node.name] == 1))
             elif inside:
-                raise self.asked.error(
+                raise self.names.place.error(
                     f'"{inside[0].name}" is a predicate in Python: it stands alone between ANDs and says whether a row '
                     "passes; write what is around it into the function",
                     inside[0].span,
@@ -286,14 +283,16 @@ class _Building:
     def _make_sql_filter(self, node: Node, first: str) -> Filter:
         """Make the filter of a condition; one that reads no column is asked of the first stream."""
         own = _name_node(node)
-        on = [*dict.fromkeys(column.stream for column in _list_columns(node) if column.stream)] or [first]
+        on = [*dict.fromkeys(ref.column.stream for ref in list_refs(node) if ref.column.stream)] or [first]
         return Filter(self.asked.named.get(own, own), on=on, where=_write_short(node))
 
     def _make_asked(self, node: UserCall, *, is_only: bool) -> Filter:
         """Make the filter that asks a function about columns."""
         columns = [arg.column for arg in node.args if isinstance(arg, Ref)]
         if len(columns) < len(node.args) or not columns:
-            raise self.asked.error(f'"{node.name}" is asked about columns; write their names, one or more', node.span)
+            raise self.names.place.error(
+                f'"{node.name}" is asked about columns; write their names, one or more', node.span
+            )
         function = self.asked.functions[node.name]
         marked = read_marked(function)
         own = _name_node(node)
@@ -326,29 +325,17 @@ class _Building:
 _EXISTENCE = {JoinKind.SEMI: "semi", JoinKind.ANTI: "anti"}
 
 
-def _list_columns(node: Node) -> list[Column]:
-    return [part.column for part in node.walk() if isinstance(part, Ref)]
-
-
 def _find_inputs(node: Node) -> frozenset[str]:
-    return frozenset(str(column.stream) for column in _list_columns(node))
-
-
-def _make_window(window: SourceWindow) -> Window:
-    if isinstance(window, TimeSpan):
-        return Range(window.length if window.is_number else write_duration(int(window.length)))
-    return Rows(window.count, by=window.by) if isinstance(window, RowCount) else Unbounded()
+    return frozenset(str(ref.column.stream) for ref in list_refs(node))
 
 
 def _write_short(node: Node) -> str:
     """Write a condition; where it is on one input, that need not be named."""
-    return write(
-        rename_columns(node, lambda column: Column(None, column.name)) if len(_find_inputs(node)) == 1 else node
-    )
+    return write(rename_refs(node, lambda ref: Column(None, ref.column.name)) if len(_find_inputs(node)) == 1 else node)
 
 
 def _name_node(node: Node) -> str:
-    return name_filter(write(node), _list_columns(node))
+    return name_filter(write(node), [ref.column for ref in list_refs(node)])
 
 
 def name_filter(text: str, columns: Iterable[Column]) -> str:
