@@ -72,7 +72,8 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
         if plan is None:
             plan = alone
             continue
-        texts = [p.text for p in query.predicates if name in p.inputs and p.inputs <= joined]
+        # A BETWEEN is two conditions with one text.
+        texts = dict.fromkeys(p.text for p in query.predicates if name in p.inputs and p.inputs <= joined)
         plan = PlanNode(f"join: {' and '.join(texts)}" if texts else "every combination", (plan, alone))
         several = [f for f in query.filters if len(f.on) > 1 and name in f.on and joined.issuperset(f.on)]
         plan = _filter_above(plan, several, notes)
