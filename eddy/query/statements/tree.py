@@ -12,6 +12,9 @@ from enum import Enum
 from eddy.query.inputs import Window
 from eddy.sql.values.tree import Node, Place, Ref, TextSpan
 
+WHERE = "statement"
+"""What errors call the text."""
+
 
 class JoinKind(Enum):
     """How an input is joined to those before it."""
