@@ -252,18 +252,17 @@ class Matching:
             return Candidates(scan_all(len(tuples), len(self._stem)), ())
         others = [one.other(self.target) for one in pattern.searched]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        wanted: dict[int, KeyCodes] = {}
-        for number, code in zip(pattern.keys, codes, strict=True):
-            # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
-            if number in wanted and pattern.mask:
-                valid.append(wanted[number] == code)
-            wanted.setdefault(number, code)
-        orders = self._list_orders(pattern, tuples)
-        request = Request(
-            {number: wanted[number] for number in sorted(wanted)} if pattern.mask else {},
-            pattern.then if orders else None,
-            orders,
-        )
+        if pattern.mask:
+            wanted: dict[int, KeyCodes] = {}
+            for number, code in zip(pattern.keys, codes, strict=True):
+                # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
+                if number in wanted:
+                    valid.append(wanted[number] == code)
+                wanted.setdefault(number, code)
+            request = Request({number: wanted[number] for number in sorted(wanted)})
+        else:
+            ops = [one.ops[self.target] for one in pattern.orders]
+            request = Request({}, pattern.keys[0], list(zip(ops, codes, strict=True)))
         linked = None if pattern.faulty else self._stem.catalog.walk(request, bounds)
         if linked is not None:
             return linked
@@ -274,11 +273,3 @@ class Matching:
         if pattern.faulty:
             ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
         return Candidates(ranges, served)
-
-    def _list_orders(self, pattern: Pattern, tuples: Tuples) -> list[tuple[str, KeyCodes]]:
-        """List the bounds that tuples set to one more key; none, if whether a row is within them is not known."""
-        sides = [side for one in pattern.orders for side in one.sides.values()]
-        if pattern.mask and any(side.key.faulty for side in sides):
-            return []
-        ops = [one.ops[self.target] for one in pattern.orders]
-        return list(zip(ops, read_codes(self.target, pattern.orders, tuples), strict=True))

@@ -321,8 +321,8 @@ BUGS = (
     Bug(
         name="parts that overlap in time are put one behind the other",
         file="operators/index/builder.py",
-        old="if others and (not part.rises or key_map",
-        new="if others and (key_map",
+        old="if others and (not part.rises or sum",
+        new="if others and (sum",
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
@@ -422,13 +422,6 @@ BUGS = (
         old='setattr(learned, name, read_count(state["learned"][name]))',
         new='read_count(state["learned"][name])',
         tests=(TUNERS, INDEXING),
-    ),
-    Bug(
-        name="a rank outside is taken for the nearest",
-        file="operators/index/structures/mapped.py",
-        old="known = ranks.take(at) == codes",
-        new="known = np.ones(len(codes), np.bool_)",
-        tests=("tests/operators/index/test_contract.py",),
     ),
     Bug(
         name="an old part is searched with a new map",

@@ -75,12 +75,8 @@ def narrow_part(part: Lookup, within: Narrowing, some: slice | Integers, first: 
     long = np.flatnonzero(counts >= within.least_saved)
     if len(long):
         times, least, newest = part.rising
-
-        def read(rows: Numbers) -> Numbers:
-            return times.take(rows, mode="clip")
-
         order, bounds = part.table.order, within.bounds.take(some)
-        narrow(first, counts, long, bounds, read, order, (least, newest), within.least_saved)
+        narrow(first, counts, long, bounds, times, order, (least, newest), within.least_saved)
 
 
 def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:

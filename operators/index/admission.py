@@ -53,7 +53,7 @@ TIMES_SORTED = 2.0
 
 
 Asked = tuple[int, int | None]
-"""An access pattern, and the key by whose order a search goes besides."""
+"""An access pattern, and the key by whose order a search without equalities goes."""
 
 
 @dataclass(frozen=True, slots=True)

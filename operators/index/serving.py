@@ -88,10 +88,8 @@ class Serving:
         """Note a search."""
         asked = (request.pattern, request.then)
         self._probed[asked] = self._probed.get(asked, 0) + len(request)
-        # With equalities, all maps serve by these alone.
-        needed = (request.pattern, None if request.pattern else request.then)
-        self._asked.add(needed)
-        self.admission.ask(needed, len(request))
+        self._asked.add(asked)
+        self.admission.ask(asked, len(request))
 
     @property
     def is_linked(self) -> bool:
