@@ -372,13 +372,13 @@ class Catalog:
         if known is None or self._serving.count_asked(request) > known[1]:
             parts = [*self._parts]
             found = {number: self._serving.find(parts[number], request) for number in numbers}
-            looks = [self._look(number, parts[number], one.key_map, request.pattern) for number, one in found.items()]
+            looks = [
+                Look(n, parts[n], one.key_map, self._prepare(parts[n], one.key_map, request.pattern))
+                for n, one in found.items()
+            ]
             enough = min((one.enough for one in found.values()), default=math.inf)
             known = self._looks[asked] = Looks(looks, request.pattern, self._builder), enough
         return known[0]
-
-    def _look(self, number: int, part: Part, key_map: KeyMap | None, pattern: int) -> Look:
-        return Look(number, part, key_map, self._prepare(part, key_map, pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""

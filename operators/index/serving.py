@@ -64,7 +64,7 @@ class Serving:
         self.maps: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
-        self.pricing = Pricing(sample, self.find_bits)
+        self.pricing = Pricing(sample, builder, self.admission)
         self.linking = Linking(self.admission, self.pricing, may_link=may_link)
         self._asked: set[Asked] = set()
         self._rows = 0
@@ -238,7 +238,7 @@ class Serving:
         """Tell whether there is room for an index, and for so many bits of it, or some more."""
         if self.chosen is None and key_map not in self.maps:
             return False
-        most = sum(self.find_bits(key_map, part.rows)) + more
+        most = sum(self.pricing.find_bits(key_map, part.rows)) + more
         return not self.admission.leaves_out(key_map) and all(
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )
@@ -360,11 +360,7 @@ class Serving:
 
     def _count_part_bytes(self, key_map: KeyMap, spare: int, part: Part) -> int:
         """Count the bytes of a part's index; one that stays as it is has the bits of when it was made."""
-        counted = price.count_bytes(key_map, part.rows, self.find_bits(key_map, part.rows, spare))
+        counted = price.count_bytes(key_map, part.rows, self.pricing.find_bits(key_map, part.rows, spare))
         if spare != self.admission.spare(key_map):
             return counted
         return max(counted, sum(piece.index.nbytes for piece in part.built.get(key_map, ())))
-
-    def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
-        """Find the bits of the fields for so many rows of a part."""
-        return self._builder.find_bits(key_map, rows, self.admission.spare(key_map) if spare is None else spare)

@@ -169,6 +169,11 @@ def _correct(share: Floats, used: Integers, patterns: Integers, workload: Worklo
     return np.minimum(corrected, 1.0)
 
 
+def price_maps(maps: Sequence[KeyMap], workload: Workload, prices: Prices) -> float:
+    """Price all of a set of maps."""
+    return total(price(tabulate(maps), workload, prices), range(1, len(maps) + 1))
+
+
 def total(priced: Priced, chosen: Sequence[int]) -> float:
     """Add up what a set of maps costs, by their rows; each search takes the cheapest."""
     best = priced.searches[[0, *chosen]].min(axis=0)

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.contracts import Migration, OldPart
+from eddy.operators.tuning.cost import price_maps
 from eddy.operators.tuning.migrate.registry import MIGRATIONS
-from eddy.operators.tuning.observed import Observed, Part, SampledKeys, TunedCatalog
-from eddy.operators.tuning.trial import MEASURED, price_maps
+from eddy.operators.tuning.observed import Observed, SampledKeys, TunedCatalog, TunedPart
+from eddy.operators.tuning.trial import MEASURED
 from eddy.operators.tuning.workload import Workload
 
 SORTED_AGAIN = 1.0
@@ -65,7 +66,7 @@ class Migrator:
             done += self._catalog.migrate(part.number, maps)
         return done
 
-    def _weigh(self, at: int, maps: tuple[KeyMap, ...], parts: Sequence[Part], searched: Searched) -> OldPart:
+    def _weigh(self, at: int, maps: tuple[KeyMap, ...], parts: Sequence[TunedPart], searched: Searched) -> OldPart:
         """Say what a part has still to serve, and what new maps would save of that."""
         part, rows = parts[at], sum(one.rows for one in parts)
         newer = sum(one.rows for one in parts[at + 1 :])
@@ -80,10 +81,10 @@ class Migrator:
         )
         had = tuple(one for one in part.maps if one.fields)
         work = MEASURED.sort * part.rows * len(maps)
-        saved = (price_maps(had, here) - price_maps(maps, here)) * left
+        saved = (price_maps(had, here, MEASURED) - price_maps(maps, here, MEASURED)) * left
         return OldPart(number=part.number, rows=part.rows, saved=saved, work=work)
 
 
-def has_maps(part: Part, maps: Sequence[KeyMap]) -> bool:
+def has_maps(part: TunedPart, maps: Sequence[KeyMap]) -> bool:
     """Tell whether a part has all of some maps."""
     return set(part.maps).issuperset(maps)

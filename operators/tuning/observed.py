@@ -24,7 +24,7 @@ MOST_SORTS, FEWEST_SORTS = 32.0, 0.25
 """How often a row can be put in order for a map: the bounds of what is believed."""
 
 
-class Part(Protocol):
+class TunedPart(Protocol):
     """A part of the rows, as the catalog shows it."""
 
     @property
@@ -82,7 +82,7 @@ class TunedCatalog(Sampled, Protocol):
         """Searches go along chains, as long as no maps were chosen."""
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[TunedPart]:
         """The parts, from the oldest to the newest."""
 
     def use(self, maps: Sequence[KeyMap]) -> None:
@@ -178,7 +178,7 @@ class Observed:
 
     def describe(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[TunedPart],
         sampled: Sampled,
         corrected: Mapping[tuple[int, int], float],
         room: float = math.inf,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from eddy.tuples.arrays import Floats, Integers
 
 MOST_DIVISIONS = 2_048
 """Divisions that are all priced: 12 bits among four keys, in some milliseconds."""
-
-Bits = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def divide(workload: Workload, bits: int, prices: Prices, *, exact: bool = True) -> Mapping[int, int]:
@@ -72,7 +69,7 @@ class _Board:
         self._distinct = np.log2([max(workload.keys.distinct(1 << key), 1.0) for key in keys])
         self.asked: Floats = self._times @ self._has
 
-    def price(self, divisions: Bits) -> Floats:
+    def price(self, divisions: Integers) -> Floats:
         """Price some divisions, one a row."""
         # Shares and runs are products over the keys that a pattern has, or lacks: sums of logarithms, as one product of
         # matrices for all patterns and divisions.
