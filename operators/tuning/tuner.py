@@ -250,10 +250,8 @@ class Tuner:
         self._catalog.use(after)
         learned.put(after)
         learned.idle = 0
-        done, modelled = (
-            self.observed.price(MEASURED, workload),
-            price_maps(before, replace(workload, corrected={}), MEASURED),
-        )
+        done = self.observed.price(MEASURED, workload)
+        modelled = price_maps(before, replace(workload, corrected={}), MEASURED)
         self._migrator.begin()
         return Trial(
             number=learned.number,
