@@ -71,8 +71,8 @@ class Meets:
         """Let the tuples pass with which some row agrees in all numbers at hand."""
         search = self._matching.search(tuples)
         passed = self._matching.mask_near(search)
-        if search.walk is None:
-            self._matching.keep(search.tuples, search.ranges, np.flatnonzero(passed))
+        if search.found.walk is None:
+            self._matching.keep(search.tuples, search.found.ranges, np.flatnonzero(passed))
         return Asked(passed, 0)
 
     def _verify(self, tuples: Tuples) -> Asked:

@@ -200,13 +200,6 @@ BUGS = (
         tests=("tests/eddy/kernels/test_kernels.py",),
     ),
     Bug(
-        name="a chain in numpy ends with a row that is still inside",
-        file="eddy/kernels/plain_chains.py",
-        old="past |= (inside & early) if rises",
-        new="past |= inside if rises",
-        tests=(CHAINS,),
-    ),
-    Bug(
         name="a chain that is compiled ends at a late row",
         file="eddy/kernels/chain_loops.py",
         old="or (early and rises):",
@@ -1411,7 +1404,7 @@ BUGS = (
         name="how many tuples are matched at once depends on how many candidates an index finds",
         file="operators/matching.py",
         old="left -= len(near.at)",
-        new="left -= int(search.ranges.counts[:done].sum())",
+        new="left -= int(search.found.ranges.counts[:done].sum())",
         tests=(INDEXING,),
     ),
     Bug(
@@ -1425,7 +1418,7 @@ BUGS = (
         name="meets goes by what an index finds, which depends on its layout",
         file="operators/meets.py",
         old="passed = self._matching.mask_near(search)",
-        new="passed = search.ranges.per_probe() > 0",
+        new="passed = search.found.ranges.per_probe() > 0",
         tests=(INDEXING, "tests/operators/test_meets.py"),
     ),
     Bug(
@@ -1439,7 +1432,7 @@ BUGS = (
         name="meets drops what only an older part of the window has",
         file="operators/meets.py",
         old="passed = self._matching.mask_near(search)",
-        new="passed = search.ranges.counts[:, -1:].any(axis=1)",
+        new="passed = search.found.ranges.counts[:, -1:].any(axis=1)",
         tests=("tests/operators/test_meets.py",),
     ),
     Bug(

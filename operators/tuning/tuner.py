@@ -14,7 +14,6 @@ from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.contracts import REST, Assessment
 from eddy.operators.tuning.cost import COSTS, price_maps
 from eddy.operators.tuning.learned import Learned, Rival
-from eddy.operators.tuning.migrate.registry import MIGRATIONS
 from eddy.operators.tuning.migrator import Migrator, Searched, has_maps
 from eddy.operators.tuning.observed import Observed, TunedCatalog, TunedPart
 from eddy.operators.tuning.select.registry import SELECTIONS
@@ -87,7 +86,7 @@ class Tuner:
         self._seed = seed
         self._prices = COSTS[settings.cost or settings.does.cost]
         self._selection = PlugIns(SELECTIONS, group=INDEX_GROUP, kind="index")[settings.kind](settings)
-        self._migrator = Migrator(catalog, MIGRATIONS[settings.migrate]())
+        self._migrator = Migrator(catalog, settings.migrate)
         self.assessment = self.assess_anew()
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eddy.kernels.arguments import Chain
-from eddy.kernels.choice import choose_kernels
+from eddy.kernels.choice import choose_chains
 from eddy.operators.columns import Growing
 from eddy.tuples.arrays import Hashes, RowIds, Tags, Valid
 
@@ -108,16 +108,16 @@ class Chained:
             self._heads[:], self._first, self._fresh = 0, FIRST, self._fresh[:0]
             return False
         tags = self._fresh[first - settled :]
-        choose_kernels().kernels.unlink(self.chain, tags, first)
+        choose_chains().unlink(self.chain, tags, first)
         self._links.keep(first, ids)
         tags = tags.take(ids - first)
         self._fresh = np.concatenate([self._fresh[: first - settled], tags])
-        choose_kernels().kernels.link(self.chain, tags, first)
+        choose_chains().link(self.chain, tags, first)
         return True
 
     def _link(self, begin: int, read: Read) -> int:
         tags = read(begin)
-        choose_kernels().kernels.link(self.chain, tags, begin)
+        choose_chains().link(self.chain, tags, begin)
         # All are as good as fresh once all were linked.
         self._fresh = np.concatenate([self._fresh, tags]) if begin else tags
         return len(tags)

@@ -18,8 +18,7 @@ from eddy.operators.index.structures.key_map import KeyMap, hash_map
 from eddy.operators.tuning import learned
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.learned import MOST_RIVALS, THINKING, Learned
-from eddy.operators.tuning.migrate.registry import MIGRATIONS
-from eddy.operators.tuning.migrator import SORTED_AGAIN
+from eddy.operators.tuning.migrator import MIGRATIONS, SORTED_AGAIN
 from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import IndexSettings
