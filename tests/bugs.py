@@ -280,8 +280,8 @@ BUGS = (
     Bug(
         name="rows behind a hole keep their numbers",
         file="operators/index/structures/chained.py",
-        old="kernels.link(self.chain, tags, first)",
-        new="kernels.link(self.chain, tags[:0], first)",
+        old="choose_chains().link(self.chain, tags, first)",
+        new="choose_chains().link(self.chain, tags[:0], first)",
         tests=(CHAINED,),
     ),
     Bug(
@@ -694,8 +694,8 @@ BUGS = (
     Bug(
         name="a tuple is lost when its leg leaves the others",
         file="eddy/routing/side_by_side.py",
-        old="leaving = [Walk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]",
-        new="leaving = [Walk(self._tuples[n].rest(1), self._legs[n], self._left[n]) for n in numbers]",
+        old="leaving = [LegWalk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]",
+        new="leaving = [LegWalk(self._tuples[n].rest(1), self._legs[n], self._left[n]) for n in numbers]",
         tests=(ROUTER,),
     ),
     Bug(
@@ -1593,8 +1593,8 @@ BUGS = (
     Bug(
         name="a count is lost when leaves are combined",
         file="operators/tuning/assess/lattice.py",
-        old="entries.gather(parent, entries.remove(pattern), lacking)",
-        new="entries.gather(parent, entries.remove(pattern) and 0, lacking)",
+        old="self._gather(parent, self._remove(pattern), lacking)",
+        new="self._gather(parent, self._remove(pattern) and 0, lacking)",
         tests=("tests/operators/tuning/assess/test_bounds.py", "-k", "none_is_lost"),
     ),
     Bug(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from eddy.contracts import Clock, FaultCodes, Hop, RowIds, Statistic
 from eddy.predicates.judge import Judged
-from eddy.tuples.lineage import Known
+from eddy.tuples.lineage import Memo
 
 Sift = Callable[[RowIds], Judged]
 """Judges rows of the only input that a filter reads, none of which it has judged before."""
@@ -43,7 +43,7 @@ class Sieves:
     def __init__(self, sifts: Mapping[str, Sift], clock: Clock) -> None:
         self._sifts = sifts
         self._clock = clock
-        self._known = Known(self._find)
+        self._known = Memo(self._find)
 
     def find(self, route: tuple[Hop, ...]) -> tuple[Sift, ...]:
         """Find the filters at the head of a route that can be asked in one loop; () where they are too few."""

@@ -84,10 +84,10 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Known(dict[K, V]):
+class Memo(dict[K, V]):
     """What was found out once for each key; all of it is forgotten where it becomes too much, and found out again.
 
-    >>> known = Known(len)
+    >>> known = Memo(len)
     >>> known["abc"], known
     (3, {'abc': 3})
     """
@@ -113,17 +113,15 @@ class Machine:
         self._optional = {name: rule for name, rule in rules.items() if rule.optional}
         self._patterns = dict(patterns)
         # Asked for every batch of tuples, and there are few lineages: the table is read once for each.
-        self._ready: Known[Lineage, tuple[Hop, ...]] = Known(
-            lambda lineage: self._find_allowed(lineage, self._required)
-        )
-        self._options: Known[Lineage, tuple[Hop, ...]] = Known(
+        self._ready: Memo[Lineage, tuple[Hop, ...]] = Memo(lambda lineage: self._find_allowed(lineage, self._required))
+        self._options: Memo[Lineage, tuple[Hop, ...]] = Memo(
             lambda lineage: self._find_allowed(lineage, self._optional)
         )
-        self._after = Known(self._advance)
-        self._independent = Known(self._find_independent)
-        self._complete = Known(self._find_complete)
-        self._paths = Known(self._find_route)
-        self._along = Known(self._find_along)
+        self._after = Memo(self._advance)
+        self._independent = Memo(self._find_independent)
+        self._complete = Memo(self._find_complete)
+        self._paths = Memo(self._find_route)
+        self._along = Memo(self._find_along)
 
     def start(self, stream: str) -> Lineage:
         """Give the lineage of a row that has just arrived."""

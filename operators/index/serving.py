@@ -39,7 +39,7 @@ class Server(NamedTuple):
     enough: float = math.inf
 
 
-class Found(NamedTuple):
+class ServingMap(NamedTuple):
     """The key map that answers a search in a part, None for a look through all rows, up to so many tuples."""
 
     key_map: KeyMap | None
@@ -247,7 +247,7 @@ class Serving:
         """Count the tuples that have asked, as long as the rows are as they are."""
         return self._probed[request.pattern, request.then]
 
-    def find(self, part: Part, request: Request) -> Found:
+    def find(self, part: Part, request: Request) -> ServingMap:
         """Find the key map that answers a search in a part."""
         asked = (request.pattern, request.then)
         # What is best among so many rows is best, or nearly so, until they are twice as many.
@@ -258,7 +258,7 @@ class Serving:
         if asked not in servers.known:
             servers.known[asked] = self._find(part, *asked)
         best, own, enough = servers.known[asked]
-        found = Found(best, enough) if self._probed[asked] <= enough else Found(own, math.inf)
+        found = ServingMap(best, enough) if self._probed[asked] <= enough else ServingMap(own, math.inf)
         if found.key_map is not None and found.key_map not in self.maps:
             self.maps.append(found.key_map)
         return found

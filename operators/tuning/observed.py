@@ -13,7 +13,7 @@ from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.experience import FEWEST, MOST_TIMES
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
+from eddy.operators.tuning.cost import MapPrices, PredictionTable, predict, tabulate
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.request import list_keys
 
@@ -154,7 +154,7 @@ class Observed:
             known.ranges += done.ranges
             known.candidates += done.candidates
 
-    def price(self, prices: Prices, workload: Workload) -> float:
+    def price(self, prices: MapPrices, workload: Workload) -> float:
         """Price what was done.
 
         Of runs only those are counted in which there was something: how many were looked for is as predicted.
