@@ -11,6 +11,7 @@ from benchmarks import index_calls, indexes, joins, workloads
 from benchmarks.contenders import make_engine
 from benchmarks.indexes import CONTROL, FIVE, KINDS, OURS, PAIR, UNLIMITED, UNTIL
 from benchmarks.workloads import COMPLETE, Workload
+from eddy.kernels.choice import choose_kernels
 
 LITTLE, SMALL = 80, 150
 
@@ -73,9 +74,10 @@ def test_prices_are_held_against_times() -> None:
     assert lines[-1].startswith("in the right order: ")
 
 
+@pytest.mark.skipif(choose_kernels().kernels.chains is None, reason="chains need compiled kernels")
 def test_rows_of_chains_and_decisions_have_prices() -> None:
     head, windows, *lines = [str(line) for line in index_calls.links(windows=(512, 1_024), turns=2)]
-    assert head.startswith("chains, kernels of ")
+    assert head.startswith("chains, ")
     assert windows.split() == ["512", "1,024"]
     assert [line[:30].strip() for line in lines] == [
         "a tuple that finds one",
