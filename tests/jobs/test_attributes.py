@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.attributes import attributes
 from eddy.jobs.experiments.workloads.shapes import OUTLIER, SENTINEL, SHAPES, shape
 from tests.jobs.test_stream_star import ROWS, SIGMAS, SKEWED, column, outcomes
@@ -149,29 +147,3 @@ def test_rows_in_lockstep_pass_or_fail_together() -> None:
 
 def test_a_policy_counts_calls_where_operators_are_alike() -> None:
     assert [made(rows=100, cost_us=cost).list_facts()["$costs"] for cost in (0, 5)] == ["unit", "time"]
-
-
-def test_a_workload_follows_from_its_seed() -> None:
-    one, same, other = (made(seed=seed, rows=500, shape="codes").data["s"] for seed in (4, 4, 5))
-    assert isinstance(one, pa.Table)
-    assert one.equals(same)
-    assert not one.equals(other)
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"operators": 0}, "attributes: operators: expected a whole number of 1 or more, got 0"),
-        ({"appear": 2}, "attributes: appear: expected a share from 0 to 1, got 2"),
-        ({"correlation": "half"}, "attributes: correlation: expected a share from 0 to 1, got 'half'"),
-        ({"cost_us": -1}, "attributes: cost_us: expected a number of 0 or more, got -1"),
-        ({"dear": 5}, "attributes: expected dear of 1 or more, with cost_us above 0, got 5"),
-        ({"shape": "outliers"}, 'shape: unknown kind "outliers"; did you mean "outlier"?'),
-        ({"shape": {"kind": "lognormal", "sigma": 0}}, "shape lognormal: expected sigma above 0, got 0"),
-        ({"shape": {"kind": "text", "zip": True}}, 'shape text: unknown parameter "zip"; did you mean "zipf"?'),
-    ],
-)
-def test_a_wrong_parameter_is_one_clear_error(changes: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as raised:
-        made(**changes)
-    assert says in str(raised.value)
