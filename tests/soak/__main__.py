@@ -28,12 +28,9 @@ from tests.eddy.spark.test_retried import survived
 from tests.soak import batches
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
-from tests.soak.loads import OVERLOAD
 from tests.soak.queries import FILTERS, JOINS, through
 
-ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS, OVERLOAD)
-
-HUNTS = {hunt.name: hunt for hunt in ALONE}
+HUNTS: dict[str, Hunt[Any]] = {hunt.name: hunt for hunt in (JOINS, FILTERS, *INPUTS)}
 """The kinds that need no Spark."""
 
 CASES = {
