@@ -30,7 +30,9 @@ from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
 from tests.soak.queries import FILTERS, JOINS, through
 
-HUNTS: dict[str, Hunt[Any]] = {hunt.name: hunt for hunt in (JOINS, FILTERS, *INPUTS)}
+ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS)
+
+HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
 
 CASES = {

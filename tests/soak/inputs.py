@@ -1,4 +1,4 @@
-"""Bad inputs, each refused in our words at little cost, and loads: more of everything than usual, in measured memory."""
+"""Bad inputs, each refused in our words at little cost, and loads: more than usual, in measured memory."""
 
 from __future__ import annotations
 
