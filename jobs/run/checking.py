@@ -26,7 +26,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain.describe import list_warnings
-from eddy.query.spark_text import SparkText
+from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
