@@ -95,7 +95,6 @@ def run(asked: Namespace) -> int:
 
 
 def _of_job(asked: Namespace) -> Experiment:
-    """Try a job on a sample of its rows."""
     of_job = job_comparison.Asked(
         rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
         policies=asked.policy or (),
@@ -108,7 +107,6 @@ def _of_job(asked: Namespace) -> Experiment:
 
 
 def _experiment(asked: Namespace) -> Experiment:
-    """Read an experiment from its file."""
     for name in ("rows", "repeats", "policy", "profile", "set"):
         if getattr(asked, name) not in (None, []):
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')

@@ -228,5 +228,4 @@ def _list_nanoseconds(opened: pq.ParquetFile) -> list[str]:
 
 
 def _spark(type: pa.DataType) -> pa.DataType:
-    """As Spark would read the column."""
     return types.logical(type) if not pa.types.is_nested(type) else type
