@@ -323,7 +323,8 @@ def test_rows_that_take_no_part_are_told_and_the_total_goes_on(
         rows = [{"v": 1} if at is None else {"at": f"2026-01-01T{at}Z", "v": 1} for at in times]
         (tmp_path / "in" / f"{number}.json").write_text("\n".join(map(json.dumps, rows)))
         asked, out = load(file, [from_command("streams.s.delay=10 seconds")]), io.StringIO()
-        teller = Teller(quiet=False, live=False, out=out, total=Total(InCheckpoint(spark, str(asked.checkpoint))))
+        teller = Teller(quiet=False, live=False, out=out)
+        teller.go_on(Total(InCheckpoint(spark, str(asked.checkpoint))))
         for progress in ran(spark, asked).recentProgress:
             teller.tell(progress)
         teller.end("over")
