@@ -49,13 +49,6 @@ def test_the_product_is_what_is_kept_up_row_by_row(rows: list[list[int]], order:
     assert matrix_view(newest, order).tolist() == view.tolist()
 
 
-def test_weights_count_rows_more_than_once() -> None:
-    outcomes = np.random.default_rng(0).integers(0, 3, (20, 4)).astype(np.float64)
-    counts = np.random.default_rng(1).integers(0, 4, 20)
-    weighed = matrix_view(outcomes, (3, 0, 1, 2), counts.astype(np.float64))
-    assert weighed.tolist() == matrix_view(outcomes.repeat(counts, axis=0), (3, 0, 1, 2)).tolist()
-
-
 def test_what_a_probe_finds_counts_for_what_comes_after_it() -> None:
     outcomes = np.array([[3.0, 0.0], [0.0, 1.0]])
     assert matrix_view(outcomes, (0, 1)).tolist() == [[-1, 1], [0, 3]]
