@@ -13,8 +13,9 @@ import numpy as np
 
 from eddy.policies.matrix.invariants import INVARIANTS, Invariant
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, reach, row_costs
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, reach
 from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import price_orders
 from eddy.tuples.arrays import Floats, Mask
 
 SEARCHES = ("greedy", "exact")
@@ -151,20 +152,19 @@ def compare_orders(problem: Problem, order: HopNumbers, other: HopNumbers, *, by
     """Estimate what another order would save of a row."""
     if by_first_row:
         return _compare_independent(problem, order, other)
-    seconds = row_costs(problem.outcomes, problem.costs, [order, other])
-    saved = seconds[:, 0] - seconds[:, 1]
+    now, then = price_orders(problem.outcomes, problem.costs, np.array([order, other]))
+    saved = now - then
     rows = max(len(saved), 1)
     mean = float(saved.sum()) / rows
     error = float(((saved - mean) ** 2).sum()) ** 0.5 / rows
-    return Saving(float(seconds[:, 0].sum()) / rows, mean, error)
+    return Saving(float(now.sum()) / rows, mean, error)
 
 
 def _compare_independent(problem: Problem, order: HopNumbers, other: HopNumbers) -> Saving:
     """Estimate it as if no operator depended on another."""
 
     def price(outcomes: Floats) -> Floats:
-        found: Floats = row_costs(outcomes.mean(axis=0)[None], problem.costs, [order, other])[0]
-        return found
+        return price_orders(outcomes.mean(axis=0)[None], problem.costs, np.array([order, other]))[:, 0]
 
     now, then = price(problem.outcomes)
     blocks = [problem.outcomes[first::BLOCKS] for first in range(min(BLOCKS, len(problem.outcomes)))]

@@ -20,8 +20,8 @@ from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
-from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import price_own
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
@@ -82,9 +82,7 @@ class Mesh:
 
         Buckets may be left out where the tree asks for none.
         """
-        given = self.give_ways(sample)
-        spent: Floats = row_costs(sample.outcomes, sample.price(costs), self.routes)[np.arange(len(given)), given]
-        return spent
+        return price_own(sample.outcomes, sample.price(costs), np.array(self.routes)[self.give_ways(sample)])
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -283,7 +281,7 @@ def _make_promise(
 
     Where that is not what they did, all rows together say how far off a row is: a way may have but a few of them.
     """
-    seen, believed = (_price_given(some, given, routes, costs) for some in outcomes)
+    seen, believed = (price_own(some, costs[given], np.array(routes)[given]) for some in outcomes)
     off = float(np.sqrt(np.mean((seen - believed) ** 2)))
     rows = np.bincount(given, minlength=len(routes)).astype(np.float64)
     promised = np.bincount(given, believed, len(routes)) / np.maximum(rows, 1.0)
@@ -295,15 +293,6 @@ def _make_promise(
         sampled=rows,
         window=window,
     )
-
-
-def _price_given(outcomes: Floats, given: Integers, routes: Sequence[HopNumbers], costs: Floats) -> Floats:
-    """The seconds that each row takes on the way that is given to it, all rows at once."""
-    ways = np.array(routes, np.int64)[given]
-    reached = np.ones(ways.shape)
-    np.take_along_axis(outcomes, ways[:, :-1], axis=1).cumprod(axis=1, out=reached[:, 1:])
-    found: Floats = (reached * costs[given[:, None], ways]).sum(axis=1)
-    return found
 
 
 def _mean(seconds: Floats) -> float:

@@ -25,10 +25,10 @@ from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
 from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
 from eddy.policies.query_mesh.search.training import Training, condense
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer, reach, row_costs
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer, reach
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import INSTANT
-from eddy.policies.shared.orders import LEAST_SAVING, number_classes
+from eddy.policies.shared.orders import LEAST_SAVING, number_classes, price_orders, price_own
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
@@ -111,7 +111,7 @@ def find_single(sample: Sample, costs: Floats, legality: Legality, work: Work) -
     priced = yield from pricer(sample.outcomes, np.zeros(len(sample), np.int64), prices, legality, work)
     route = priced.routes(np.ones((1, 1)))[0]
     yield work.step()
-    cost = float(row_costs(sample.outcomes, prices, [route]).mean())
+    cost = float(price_orders(sample.outcomes, prices, np.array([route])).mean())
     return Mesh(
         routes=(route,),
         tree=leaf(0),
@@ -293,8 +293,8 @@ class _Finding:
         small = ~np.isin(label, large)
         for number in np.unique(label[small]).tolist():
             some = label == number
-            seconds = row_costs(self.sample.outcomes, self.costs, left)[some]
-            place[some] = int(seconds.mean(axis=0).argmin())
+            seconds = price_orders(self.sample.outcomes, self.costs, np.array(left))[:, some]
+            place[some] = int(seconds.mean(axis=1).argmin())
         return left, place
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
@@ -303,7 +303,7 @@ class _Finding:
         Without `single` it is the one that others are compared with.
         """
         given = self._route_rows(tree)
-        seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
+        seconds = price_own(self.sample.outcomes, self.costs, np.array(routes)[given])
         rows = np.bincount(given, minlength=len(routes))
         levels = tree.levels(self.sample.buckets[:, list(tree.used)])
         cost = self.overheads.total(seconds, levels, len(routes), len(tree.used))
@@ -321,8 +321,8 @@ class _Finding:
         )
 
     def _tree(self, routes: list[HopNumbers], label: Integers) -> Steps[Tree]:
-        seconds = row_costs(self.sample.outcomes, self.costs, routes)
-        rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
+        seconds = price_orders(self.sample.outcomes, self.costs, np.array(routes))
+        rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds.T)
         yield self.work.step()
         return (yield from induce(rows, self.training.informative, self.overheads.level, self.work))
 

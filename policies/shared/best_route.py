@@ -17,14 +17,12 @@ from typing import Protocol
 import numpy as np
 
 from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.orders import price_orders
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_EXACT_OPERATORS = 10
 """Operators up to which all 2^n sets are counted: 1,024 numbers for each training tuple, 0.8 MB for 100 of them. Each
 operator more doubles that."""
-
-COSTS_AT_ONCE = 50_000
-"""Rows times operators of all routes that are priced in one go: half a megabyte, which stays in a processor's cache."""
 
 
 class Pricer(Protocol):
@@ -127,7 +125,7 @@ class Greedy:
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
-        seconds = row_costs(self._outcomes, self._costs, [route])[:, 0]
+        (seconds,) = price_orders(self._outcomes, self._costs, np.array([route]))
         return np.bincount(self._cell, seconds, self._count).astype(np.float64)
 
     def _greedy(self, members: Floats) -> tuple[list[HopNumbers], Floats]:
@@ -166,26 +164,3 @@ def reach(outcomes: Floats) -> Floats:
         half = 1 << number
         np.multiply(left[:, :half], outcomes[:, number : number + 1], out=left[:, half : 2 * half])
     return left
-
-
-def row_costs(outcomes: Floats, costs: Floats, routes: Sequence[Sequence[int]]) -> Floats:
-    """The seconds that each row takes on each route.
-
-    `costs` are those of all rows, or have a row for each of them.
-
-    >>> row_costs(np.array([[1.0, 0.0]]), np.array([2.0, 3.0]), [(0, 1), (1, 0)])
-    array([[5., 3.]])
-    """
-    if len(outcomes) * sum(map(len, routes)) <= COSTS_AT_ONCE and len(set(map(len, routes))) == 1:
-        ways = np.array(routes, np.int64)
-        reached = np.ones((len(outcomes), *ways.shape))
-        outcomes[:, ways[:, :-1]].cumprod(axis=2, out=reached[:, :, 1:])
-        found: Floats = (reached * costs[..., ways]).sum(axis=2)
-        return found
-    seconds = np.zeros((len(outcomes), len(routes)))
-    for number, route in enumerate(routes):
-        left = np.ones(len(outcomes))
-        for operator in route:
-            seconds[:, number] += left * costs[..., operator]
-            left = left * outcomes[:, operator]
-    return seconds

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
-from eddy.policies.shared.best_route import Exact, Greedy, Pricer, reach, row_costs
+from eddy.policies.shared.best_route import Exact, Greedy, Pricer, reach
 from eddy.policies.shared.legality import Legality, bits
+from eddy.policies.shared.orders import price_orders, price_own
 from eddy.tuples import Hop
 from tests.policies.query_mesh.worlds import Floats, Needs, cheapest, legality, walk
 
@@ -100,9 +101,11 @@ def test_filters_that_agree_do_not_follow_each_other(exact: bool) -> None:
 def test_what_a_row_costs_is_what_a_walk_costs() -> None:
     outcomes = np.array([[1.0, 0.0, 2.0], [3.0, 1.0, 0.0]])
     costs = np.array([1.0, 2.0, 4.0])
-    routes = [(0, 1, 2), (2, 0, 1), (1,)]
-    expected = [[walk(row[None], costs.tolist(), route) for route in routes] for row in outcomes]
-    assert row_costs(outcomes, costs, routes).tolist() == expected
+    routes = np.array([(0, 1, 2), (2, 0, 1)])
+    expected = [[walk(row[None], costs.tolist(), route) for row in outcomes] for route in routes.tolist()]
+    assert price_orders(outcomes, costs, routes).tolist() == expected
+    assert price_own(outcomes, costs, routes).tolist() == np.diag(expected).tolist()
+    assert price_own(outcomes, costs, routes[1]).tolist() == expected[1]
 
 
 def test_legal_sets_are_those_that_legal_routes_come_to() -> None:

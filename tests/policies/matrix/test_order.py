@@ -19,7 +19,7 @@ from eddy.policies.matrix.order import (
     mend_greedily,
 )
 from eddy.policies.matrix.view import matrix_view
-from eddy.policies.shared.best_route import row_costs
+from eddy.policies.shared.orders import price_own
 from eddy.tuples.arrays import Floats
 from tests.policies.matrix.thesis import pass_rows, problem
 from tests.policies.query_mesh.worlds import Needs, legal_routes, legality
@@ -28,7 +28,7 @@ TRIANGLE = INVARIANTS["a_greedy"].compared
 
 
 def cost(found: Problem, order: tuple[int, ...]) -> float:
-    return float(row_costs(found.outcomes, found.costs, [order]).sum())
+    return float(price_own(found.outcomes, found.costs, np.array(order)).sum())
 
 
 def test_example_4_3_2_satisfies_the_invariant() -> None:

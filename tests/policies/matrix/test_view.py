@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.best_route import row_costs
+from eddy.policies.shared.orders import price_own
 from tests.policies.matrix.thesis import ARRIVE, pass_rows, update_view
 
 
 @pytest.mark.parametrize(("order", "probes"), [((0, 1, 2, 3), 20), ((2, 1, 3, 0), 18), ((2, 0, 1, 3), 16)])
 def test_example_4_2_1_counts_probes(order: tuple[int, ...], probes: int) -> None:
-    assert row_costs(pass_rows(ARRIVE), np.ones(4), [order]).sum() == probes
+    assert price_own(pass_rows(ARRIVE), np.ones(4), np.array(order)).sum() == probes
 
 
 def test_figure_4_3_is_what_each_filter_drops() -> None:

@@ -13,8 +13,8 @@ from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.optimizer import Settings, optimize, refine_routes
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.search.search import Effort
-from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.orders import price_own
 from eddy.policies.shared.sample import Sample
 from tests.policies.query_mesh.worlds import Floats, legality, noise, sample, skewed
 
@@ -42,8 +42,7 @@ def found(
 def spent(mesh: Mesh, rows: Sample) -> float:
     """What each of some rows takes on average, in calls."""
     given = mesh.tree.routes(rows.buckets[:, list(mesh.tree.used)])
-    every = row_costs(rows.outcomes, np.ones(rows.outcomes.shape[1]), mesh.routes)
-    return float(every[np.arange(len(given)), given].mean())
+    return float(price_own(rows.outcomes, np.ones(rows.outcomes.shape[1]), np.array(mesh.routes)[given]).mean())
 
 
 def bound(rates: Floats) -> float:
