@@ -99,7 +99,6 @@ CHARTS: dict[str, Chart] = {
         only={"policy": ["query_mesh"]},
     ),
     "mesh_training": Chart(x="policy", values=("to decide, ms",), label="time of a decision, ms"),
-    "mesh_starts": Chart(x="policy", values=("calls %",), label=CALLS),
     "flights": Chart(
         x="workload",
         values=("time %",),

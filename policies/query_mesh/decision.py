@@ -7,8 +7,8 @@ steps are taken again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from eddy.policies.query_mesh.learn.class_prices import ClassPrices
 from eddy.policies.query_mesh.learn.class_rates import ClassRates, find_tellers
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import Settings, are_independent
+from eddy.policies.query_mesh.optimizer import are_independent
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import Costs
@@ -36,11 +36,11 @@ to."""
 ASKED = "asked "
 """The names of the arrays of a question begin with this, in a snapshot."""
 
+NUMBERS = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait")
+"""What a question has of plain values, besides the overheads."""
+
 REFINED = "refined "
 """The names of those that say which bucket a value has begin with this."""
-
-SURE_OF_ORDERS = 2.0
-"""Outcomes counted by bucket, for each of the sample, from which the orders that follow from them are not drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +49,9 @@ class MeshSettings:
 
     costs: Costs
     sample: int
+    training: int
+    seconds: float
     window: int
-    tolerance: float
-    settings: Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,12 +75,10 @@ class Question:
     tables: ClassRates
     is_recount: bool
     may_wait: bool
-    takes_former: bool
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
-        names = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait", "takes_former")
-        plain = {name: getattr(self, name) for name in names} | {"overheads": asdict(self.overheads)}
+        plain = {name: getattr(self, name) for name in NUMBERS} | {"overheads": asdict(self.overheads)}
         plain["steps"] = self.steps if np.isfinite(self.steps) else None
         tables = self.tables.snapshot() | {f"{REFINED}{a}": buckets for a, buckets in self.tables.refined.items()}
         arrays = {"shares": self.shares, "prices": self.prices} | tables
@@ -94,7 +92,7 @@ class Question:
         refined = {name: array for name, array in arrays.items() if name.startswith(REFINED)}
         tables.refined = {int(name.removeprefix(REFINED)): buckets.copy() for name, buckets in refined.items()}
         steps = float("inf") if plain["steps"] is None else plain["steps"]
-        told = {**plain, "overheads": Overheads(**plain["overheads"]), "steps": steps}
+        told = {**{name: plain[name] for name in NUMBERS}, "overheads": Overheads(**plain["overheads"]), "steps": steps}
         return Question(**told, shares=arrays["shares"].copy(), prices=arrays["prices"].copy(), tables=tables)
 
 
@@ -123,12 +121,12 @@ class Deciding:
         evidence: Evidence,
         plan: MeshSettings,
         legality: Legality,
-        meshes: tuple[Mesh | None, Sequence[Mesh]],
+        present: Mesh | None,
     ) -> None:
         self.question = question
         self.work = Work(question.steps)
         self.seconds = 0.0
-        self._thought = _Thinking(question, evidence, plan, legality, meshes, self.work).think()
+        self._thought = _Thinking(question, evidence, plan, legality, present, self.work).think()
 
     def go_on(self, steps: int) -> Answer | None:
         """Take so many steps more at most; gives what was decided, when it was."""
@@ -197,7 +195,7 @@ class UnderWay:
 
 
 class _Thinking:
-    """What is the same throughout a decision; `meshes` are the present one, and the former ones."""
+    """What is the same throughout a decision."""
 
     def __init__(
         self,
@@ -205,11 +203,11 @@ class _Thinking:
         evidence: Evidence,
         plan: MeshSettings,
         legality: Legality,
-        meshes: tuple[Mesh | None, Sequence[Mesh]],
+        present: Mesh | None,
         work: Work,
     ) -> None:
         self._question, self._evidence, self._plan, self._legality = question, evidence, plan, legality
-        self._meshes, self._work = meshes, work
+        self._present, self._work = present, work
         self._tables, self._prices = question.tables.copy(), evidence.prices.copy()
         self._is_independent = evidence.is_independent
 
@@ -277,9 +275,10 @@ class _Thinking:
 
     def _find(self, sample: Sample) -> Steps[Found]:
         """Find a mesh: by a search, or by what has been counted since, if nothing else is new."""
-        question, (present, former) = self._question, self._meshes
+        question, present = self._question, self._present
         finder = Finder(
-            settings=replace(self._plan.settings, overheads=question.overheads),
+            training=self._plan.training,
+            overheads=question.overheads,
             prices=question.prices,
             legality=self._legality,
             chance=np.random.default_rng(question.seed),
@@ -290,22 +289,17 @@ class _Thinking:
         )
         if present is not None and question.is_recount:
             return finder.recount(sample, present)
-        # After a change the present mesh is the last of the former ones; before the first it has no rivals.
-        return finder.find(sample, present, former if question.takes_former else ())
+        return finder.find(sample)
 
     def _take_up(self, mesh: Mesh, sample: Sample) -> Steps[Generation]:
         """Take a mesh up, with what it promises."""
         question, tables = self._question, self._tables
-        how = (self._plan.tolerance, self._plan.window)
         promised = tables.predict(sample.told, question.shares) if mesh.is_grid else sample.outcomes
-        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
-        is_counted = tables.rows > SURE_OF_ORDERS * sample.outcomes.size
-        believed = promised, promised if is_counted else sample.outcomes
         yield self._work.step()
-        named = question.number, question.reason
+        named, ready = (question.number, question.reason), self._legality.find_ready(())
         return (
             yield from Generation.decide(
-                named, mesh, sample, question.prices, self._legality, how, believed, self._work
+                named, mesh, sample, question.prices, ready, promised, self._plan.window, self._work
             )
         )
 
@@ -315,7 +309,7 @@ class _Thinking:
         hops = FirstHops(*self._evidence.shape)
         given, ready = decided.mesh.give_ways(sample), self._legality.find_ready(())
         for operator in ready:
-            ways = [way for way, wheel in enumerate(decided.wheels) if operator in wheel.sets[0]]
+            ways = [way for way, route in enumerate(decided.mesh.routes) if route[0] == operator]
             if ways:
                 hops.expect(ways, operator, given, buckets, outcomes[:, operator])
                 yield self._work.step()

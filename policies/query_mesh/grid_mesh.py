@@ -31,9 +31,6 @@ from eddy.policies.shared.orders import (
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers, Mask
 
-FOUND_BY = "rates by bucket"
-
-
 Priced = Mapping[int, tuple[int, Floats]]
 """For operators whose price goes by class the attribute that it goes by, and the price of each of its buckets."""
 
@@ -91,10 +88,7 @@ def _make_mesh(
         share=tuple((rows / len(given)).tolist()),
         cost=overheads.total(seconds, levels, len(orders), len(grid.used)),
         single_cost=float(spent[0].mean()),
-        start_cost=float(spent[0].mean()),
-        looks=0,
         training=len(orders),
-        found_by=FOUND_BY,
     )
 
 

@@ -8,26 +8,24 @@ way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from eddy.classes.classifier import choose
 from eddy.contracts import Classes, Leg, Observation, Policy, Setting, State, Task
-from eddy.errors import QueryError, check_choice, check_whole
+from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.join_routes import JoinRoutes
 from eddy.policies.query_mesh.learn.grid import BUCKETS
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
-from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
-from eddy.policies.shared.checks import check_costs, check_share
-from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.checks import check_costs
+from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import Costs, find_reachable, greedy_route
 from eddy.policies.shared.orders import number_classes, split_lots, split_ways
 from eddy.tuples import Hop
@@ -48,15 +46,14 @@ class QueryMesh(Policy):
 
     It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
     the number of buckets of each, as many as are of use where none is given; `S` is the rows of a sample, `T` the
-    training tuples that it is condensed to. `strategy` and `start` say how the best set of routes is searched for,
-    `budget_ms` for how long at most. Operators whose exchange costs less than `tolerance`, a share of the route's cost,
-    are taken in an order that a lottery draws. `window` is the number of rows after which what a row costs counts half.
+    training tuples that it is condensed to, `budget_ms` how long a decision may take. `window` is the number of rows
+    after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
     """
 
-    def __init__(  # noqa: PLR0913  what a config file may say, all by keyword
+    def __init__(
         self,
         setting: Setting,
         *,
@@ -64,10 +61,7 @@ class QueryMesh(Policy):
         d: int | None = None,
         S: int = 1_000,  # noqa: N803  the paper's name
         T: int = 100,  # noqa: N803  the paper's name
-        strategy: Strategy = "improvement",
-        start: Start = "route",
         budget_ms: float = 200,
-        tolerance: float = 0.01,
         window: int = 1_000,
         costs: Costs = "time",
     ) -> None:
@@ -75,14 +69,10 @@ class QueryMesh(Policy):
         check_costs(costs, where=where)
         for name, count in (("S", S), ("T", T), ("window", window)):
             check_whole(count, name, where=where)
-        check_choice(strategy, get_args(Strategy), "strategy", where=where)
-        check_choice(start, STARTS, "start", where=where)
         if not isinstance(budget_ms, int | float) or isinstance(budget_ms, bool) or budget_ms <= 0:
             raise QueryError(f"{where}: budget_ms: expected a number of milliseconds above 0, got {budget_ms!r}")
-        check_share(tolerance, "tolerance", where=where)
         self.features = choose(attributes, setting.columns, d, where=where)
-        settings = Settings(training=T, start=start, strategy=strategy, effort=Effort(seconds=budget_ms / 1_000))
-        self._plan = MeshSettings(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
+        self._plan = MeshSettings(costs=costs, sample=S, training=T, seconds=budget_ms / 1_000, window=window)
         self._operators, self._prices, self._clock = setting.operators, setting.prices, setting.clock
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._watch = setting.clock if costs == "time" else float
@@ -210,16 +200,13 @@ class QueryMesh(Policy):
         used = generation.mesh.tree.used
         looks = stream.count_looks(count)
         if not used:
-            ruster = Ruster(count, generation, 0, looks)
-            tag = self._start(ruster, stream)
-            return [Leg(route=legality.hops(_draw(task, ruster, is_noted=stream.is_noted)), rows=some, tag=tag)]
+            tag = self._start(Ruster(count, generation, 0, looks), stream)
+            return [Leg(route=legality.hops(generation.mesh.routes[0]), rows=some, tag=tag)]
         rows = np.arange(count) if some is None else some
         legs = []
         for way, part, told in _split(generation.mesh, task, some, rows, stream):
-            ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
-            tag = self._start(ruster, stream)
-            route = legality.hops(_draw(task, ruster, is_noted=stream.is_noted))
-            legs.append(Leg(route=route, rows=part, classes=told, tag=tag))
+            tag = self._start(Ruster(len(part), generation, way, -(-looks * len(part) // count)), stream)
+            legs.append(Leg(route=legality.hops(generation.mesh.routes[way]), rows=part, classes=told, tag=tag))
         return legs
 
     def _start(self, ruster: Ruster, stream: StreamMesh) -> Ruster | None:
@@ -375,14 +362,6 @@ def _split(
         return split_ways(mesh.route(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
     examples, which = number_classes(task.buckets(used, some))
     return split_lots(mesh.tree.routes(examples), which, rows, used, examples)
-
-
-def _draw(task: Task, ruster: Ruster, *, is_noted: bool) -> HopNumbers:
-    """The route of a ruster; a lottery draws what is uncertain about it, where something is learned from it."""
-    wheel = ruster.generation.wheels[ruster.way]
-    if wheel.is_certain:
-        return ruster.generation.mesh.routes[ruster.way]
-    return wheel.draw(task.chance()) if is_noted else wheel.guess()
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], stream: StreamMesh) -> tuple[Hop, ...]:

@@ -26,16 +26,10 @@ operator more doubles that."""
 
 
 class Pricer(Protocol):
-    """Prices sets of training tuples, each on its best route."""
-
-    def price(self, members: Floats) -> Floats:
-        """The seconds of the rows of each set, under its best route.
-
-        `members` has a row for each set, a column for each tuple.
-        """
+    """Finds the best routes of sets of training tuples, and prices tuples on them."""
 
     def routes(self, members: Floats) -> list[HopNumbers]:
-        """The best route for each set."""
+        """The best route for each set; `members` has a row for each set, a column for each tuple."""
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
@@ -57,11 +51,6 @@ class Exact:
         self._is_uniform = costs.ndim == 1
         self._nowhere = reaches.shape[1]
         self._layers, self._steps = legality.layers()
-
-    def price(self, members: Floats) -> Floats:
-        """Price each set under its best route, in seconds."""
-        best: Floats = self._rest(members)[0]
-        return best
 
     def routes(self, members: Floats) -> list[HopNumbers]:
         """The best route for each set."""
@@ -115,24 +104,16 @@ class Greedy:
         self._outcomes, self._cell, self._costs, self._legality = outcomes, cell, costs, legality
         self._count = int(cell.max(initial=-1)) + 1
 
-    def price(self, members: Floats) -> Floats:
-        """Price each set under the route of best ranks, in seconds."""
-        return self._greedy(members)[1]
-
-    def routes(self, members: Floats) -> list[HopNumbers]:
-        """The route of best ranks for each set."""
-        return self._greedy(members)[0]
-
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
         (seconds,) = price_orders(self._outcomes, self._costs, np.array([route]))
         return np.bincount(self._cell, seconds, self._count).astype(np.float64)
 
-    def _greedy(self, members: Floats) -> tuple[list[HopNumbers], Floats]:
+    def routes(self, members: Floats) -> list[HopNumbers]:
+        """The route of best ranks for each set."""
         left = members[:, self._cell]
         whole = left @ self._outcomes / np.maximum(left.sum(axis=1), np.finfo(np.float64).tiny)[:, None]
         routes: list[HopNumbers] = [()] * len(members)
-        seconds = np.zeros(len(members))
         for _ in range(len(self._costs)):
             rows = left.sum(axis=1)
             out = left @ self._outcomes
@@ -143,10 +124,9 @@ class Greedy:
                 ready = self._legality.find_ready(route)
                 if ready:
                     chosen = min(ready, key=ranks[number].__getitem__)
-                    seconds[number] += rows[number] * self._costs[chosen]
                     left[number] *= self._outcomes[:, chosen]
                     routes[number] = (*route, chosen)
-        return routes, seconds
+        return routes
 
 
 def reach(outcomes: Floats) -> Floats:
