@@ -810,20 +810,6 @@ BUGS = (
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(
-        name="a policy forgets its trial in a restart",
-        file="policies/content/stream_content.py",
-        old='HalfTrial.restore(plain["trial"]) if plain.get("trial") else None',
-        new="None",
-        tests=("tests/policies/test_trial.py",),
-    ),
-    Bug(
-        name="a new way that costs more than it saves is kept",
-        file="policies/content/trial.py",
-        old="return float(new - old + added - usual), float(doubt)",
-        new="return float(new - old), float(doubt)",
-        tests=("tests/policies/test_trial.py",),
-    ),
-    Bug(
         name="where classes are many every row takes the common order",
         file="policies/shared/orders.py",
         old="best = spent.argmin(axis=0)",

@@ -123,7 +123,7 @@ class Content(Policy):
 
     @property
     def is_calm(self) -> bool:
-        """Whether all is known of every stream or given up, nothing changes, and nothing is on trial."""
+        """Whether all is known of every stream or given up, and nothing changes."""
         return self._is_idle or (bool(self._streams) and all(stream.is_calm for stream in self._streams.values()))
 
     @property

@@ -155,10 +155,6 @@ class Profile:
         """Standard deviations by which each attribute exceeds chance."""
         return signs(*self._tables[:2])
 
-    def drop(self) -> None:
-        """Go without an attribute until the next sample is judged."""
-        self.attribute = NO_ATTRIBUTE
-
     def snapshot(self) -> tuple[list[float], Floats]:
         """Numbers, and the tables."""
         numbers = [self.attribute, self.gain, self.sampled, self.judged, self.fresh]

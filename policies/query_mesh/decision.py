@@ -42,6 +42,9 @@ NUMBERS = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "
 REFINED = "refined "
 """The names of those that say which bucket a value has begin with this."""
 
+SURE_OF_ORDERS = 2.0
+"""Outcomes counted by bucket, for each of the sample, from which the orders that follow from them are not drawn."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MeshSettings:
@@ -52,6 +55,7 @@ class MeshSettings:
     training: int
     seconds: float
     window: int
+    tolerance: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,12 +298,16 @@ class _Thinking:
     def _take_up(self, mesh: Mesh, sample: Sample) -> Steps[Generation]:
         """Take a mesh up, with what it promises."""
         question, tables = self._question, self._tables
+        how = (self._plan.tolerance, self._plan.window)
         promised = tables.predict(sample.told, question.shares) if mesh.is_grid else sample.outcomes
+        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
+        is_counted = tables.rows > SURE_OF_ORDERS * sample.outcomes.size
+        believed = promised, promised if is_counted else sample.outcomes
         yield self._work.step()
-        named, ready = (question.number, question.reason), self._legality.find_ready(())
+        named = question.number, question.reason
         return (
             yield from Generation.decide(
-                named, mesh, sample, question.prices, ready, promised, self._plan.window, self._work
+                named, mesh, sample, question.prices, self._legality, how, believed, self._work
             )
         )
 
@@ -309,7 +317,7 @@ class _Thinking:
         hops = FirstHops(*self._evidence.shape)
         given, ready = decided.mesh.give_ways(sample), self._legality.find_ready(())
         for operator in ready:
-            ways = [way for way, route in enumerate(decided.mesh.routes) if route[0] == operator]
+            ways = [way for way, wheel in enumerate(decided.wheels) if operator in wheel.sets[0]]
             if ways:
                 hops.expect(ways, operator, given, buckets, outcomes[:, operator])
                 yield self._work.step()

@@ -19,7 +19,8 @@ from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.learn.tree import LEAF, Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
-from eddy.policies.shared.legality import HopNumbers
+from eddy.policies.query_mesh.wheel import Wheel, or_sets
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.orders import price_own
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
@@ -32,7 +33,8 @@ class Mesh:
     """A mesh, made from so many `training` tuples.
 
     `seconds` is what a row takes under each route, `share` how many of the rows go there; `cost` is what a row takes in
-    all, `single_cost` what it takes under the best single route.
+    all, `single_cost` what it takes under the best single route. From the place `own` of its route on, each goes on as
+    all others do; () where no route does.
     """
 
     routes: tuple[HopNumbers, ...]
@@ -42,6 +44,7 @@ class Mesh:
     cost: float
     single_cost: float
     training: int
+    own: tuple[int, ...] = ()
 
     @property
     def usual(self) -> float:
@@ -81,7 +84,8 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        lists = {name: list(getattr(self, name)) for name in ("seconds", "share")}
+        names = ("seconds", "share", "own") if self.own else ("seconds", "share")
+        lists = {name: list(getattr(self, name)) for name in names}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -92,6 +96,7 @@ class Mesh:
             tree=(Grid if "group" in state["tree"] else Tree).restore(state["tree"]),
             seconds=tuple(state["seconds"]),
             share=tuple(state["share"]),
+            own=tuple(state.get("own", ())),
             **{name: state[name] for name in _NUMBERS},
         )
 
@@ -110,6 +115,7 @@ class Generation:
     mesh: Mesh
     costs: Floats
     watch: Watch
+    wheels: tuple[Wheel, ...]
     passing: tuple[PassCounts, ...]
 
     @staticmethod
@@ -118,24 +124,28 @@ class Generation:
         mesh: Mesh,
         sample: Sample,
         costs: Floats,
-        ready: HopNumbers,
-        promised: Floats,
-        window: int,
+        legality: Legality,
+        how: tuple[float, int],
+        believed: tuple[Floats, Floats],
         work: Work,
     ) -> Steps[Generation]:
         """Take up a mesh, by a number and for a reason.
 
-        Operators that are `ready` may act on rows as they arrive. `promised` are the outcomes by which rows are
-        promised a cost: those of the sample, or rates that are known better; it is watched with a `window`. Who decided
-        adds the seconds that it took.
+        `how` is the tolerance of or-sets, and the window of the watch; `believed` are the outcomes by which rows are
+        promised a cost, and those by which orders are told from each other: those of the sample, or rates that are
+        known better. Who decided adds the seconds that it took.
         """
+        (tolerance, window), (promised, ordered) = how, believed
         given = mesh.give_ways(sample)
         prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
         own = np.stack([_some(prices, given == way).mean(axis=0) for way in range(len(mesh.routes))])
+        outcomes = [_some(ordered, given == way) for way in range(len(mesh.routes))]
         yield work.step()
+        wheels = yield from _make_wheels(mesh, outcomes, own, sample.outcomes.mean(axis=0), legality, tolerance, work)
         passing = []
-        for way, route in enumerate(mesh.routes):
-            passing.append(PassCounts.of(sample.outcomes[given == way], route, ready, own[way], window))
+        for way, wheel in enumerate(wheels):
+            some = sample.outcomes[given == way]
+            passing.append(PassCounts.of(some, wheel.sets, legality.find_ready(()), own[way], window))
             yield work.step()
         return Generation(
             number=named[0],
@@ -144,8 +154,14 @@ class Generation:
             mesh=mesh,
             costs=own,
             watch=_make_promise(mesh.routes, given, (sample.outcomes, promised), own, window),
+            wheels=wheels,
             passing=tuple(passing),
         )
+
+    def count(self, way: int, operator: int, rows: int, out: float) -> None:
+        """Count what an operator made of rows on a way."""
+        self.wheels[way].count(operator, rows, out)
+        self.passing[way].count(operator, rows, out)
 
     def pay(self, rows: Floats, cost: Floats, spoken: float = 1.0) -> None:
         """A round is over: how many rows set out on each way, what they cost, and for how many each speaks."""
@@ -178,13 +194,13 @@ class Generation:
         observed = self.watch.observed
         ways = tuple(
             RouteCost(
-                route=tuple(operators[n] for n in route),
+                route=tuple(" | ".join(operators[n] for n in one) for one in wheel.sets),
                 share=share,
                 predicted=promised,
                 observed=seen if np.isfinite(seen) else promised,
             )
-            for route, share, promised, seen in zip(
-                self.mesh.routes, self.mesh.share, self.watch.promised, observed, strict=True
+            for wheel, share, promised, seen in zip(
+                self.wheels, self.mesh.share, self.watch.promised, observed, strict=True
             )
         )
         return Decision(
@@ -211,18 +227,19 @@ class Generation:
             "mesh": self.mesh.snapshot(),
             "costs": self.costs.tolist(),
             "watch": self.watch.snapshot(),
-            "promises": [passing.snapshot() for passing in self.passing],
+            "wheels": [wheel.snapshot() for wheel in self.wheels],
+            "passing": [passing.snapshot() for passing in self.passing],
         }
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Generation:
         """Restore a generation from a snapshot.
 
-        One without `promises` goes on with its mesh, and the next mesh has some again.
+        One without `passing` goes on with its mesh, and the next mesh has promises again.
         """
         mesh = Mesh.restore(state["mesh"])
-        known = "promises" in state
-        passing = map(PassCounts.restore, state["promises"]) if known else map(PassCounts.expect_nothing, mesh.routes)
+        watched = "passing" in state
+        passing = map(PassCounts.restore, state["passing"]) if watched else map(PassCounts.expect_nothing, mesh.routes)
         return Generation(
             number=state["number"],
             reason=state["reason"],
@@ -231,8 +248,27 @@ class Generation:
             # A snapshot from before prices went by class has the same ones for all ways.
             costs=np.atleast_2d(np.array(state["costs"])) * np.ones((len(mesh.routes), 1)),
             watch=Watch.restore(state["watch"]),
+            wheels=tuple(map(Wheel.restore, state["wheels"])),
             passing=tuple(passing),
         )
+
+
+def _make_wheels(
+    mesh: Mesh,
+    outcomes: Sequence[Floats],
+    costs: Floats,
+    usual: Floats,
+    legality: Legality,
+    tolerance: float,
+    work: Work,
+) -> Steps[tuple[Wheel, ...]]:
+    """Make the wheel of each way; what all ways share is drawn for none of them."""
+    found = []
+    for way, (route, begun) in enumerate(zip(mesh.routes, mesh.own or map(len, mesh.routes), strict=True)):
+        sets = or_sets(outcomes[way], costs[way], route[:begun], legality, tolerance)
+        found.append(Wheel((*sets, *((operator,) for operator in route[begun:])), costs[way], usual))
+        yield work.step()
+    return tuple(found)
 
 
 def _make_promise(

@@ -24,8 +24,8 @@ from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
-from eddy.policies.shared.checks import check_costs
-from eddy.policies.shared.legality import Legality
+from eddy.policies.shared.checks import check_costs, check_share
+from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import Costs, find_reachable, greedy_route
 from eddy.policies.shared.orders import number_classes, split_lots, split_ways
 from eddy.tuples import Hop
@@ -46,14 +46,15 @@ class QueryMesh(Policy):
 
     It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
     the number of buckets of each, as many as are of use where none is given; `S` is the rows of a sample, `T` the
-    training tuples that it is condensed to, `budget_ms` how long a decision may take. `window` is the number of rows
-    after which what a row costs counts half.
+    training tuples that it is condensed to, `budget_ms` how long a decision may take. Operators whose exchange costs
+    less than `tolerance`, a share of the route's cost, are taken in an order that a lottery draws. `window` is the
+    number of rows after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a config file may say, all by keyword
         self,
         setting: Setting,
         *,
@@ -62,6 +63,7 @@ class QueryMesh(Policy):
         S: int = 1_000,  # noqa: N803  the paper's name
         T: int = 100,  # noqa: N803  the paper's name
         budget_ms: float = 200,
+        tolerance: float = 0.01,
         window: int = 1_000,
         costs: Costs = "time",
     ) -> None:
@@ -71,8 +73,11 @@ class QueryMesh(Policy):
             check_whole(count, name, where=where)
         if not isinstance(budget_ms, int | float) or isinstance(budget_ms, bool) or budget_ms <= 0:
             raise QueryError(f"{where}: budget_ms: expected a number of milliseconds above 0, got {budget_ms!r}")
+        check_share(tolerance, "tolerance", where=where)
         self.features = choose(attributes, setting.columns, d, where=where)
-        self._plan = MeshSettings(costs=costs, sample=S, training=T, seconds=budget_ms / 1_000, window=window)
+        self._plan = MeshSettings(
+            costs=costs, sample=S, training=T, seconds=budget_ms / 1_000, window=window, tolerance=tolerance
+        )
         self._operators, self._prices, self._clock = setting.operators, setting.prices, setting.clock
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._watch = setting.clock if costs == "time" else float
@@ -200,13 +205,16 @@ class QueryMesh(Policy):
         used = generation.mesh.tree.used
         looks = stream.count_looks(count)
         if not used:
-            tag = self._start(Ruster(count, generation, 0, looks), stream)
-            return [Leg(route=legality.hops(generation.mesh.routes[0]), rows=some, tag=tag)]
+            ruster = Ruster(count, generation, 0, looks)
+            tag = self._start(ruster, stream)
+            return [Leg(route=legality.hops(_draw(task, ruster, is_noted=stream.is_noted)), rows=some, tag=tag)]
         rows = np.arange(count) if some is None else some
         legs = []
         for way, part, told in _split(generation.mesh, task, some, rows, stream):
-            tag = self._start(Ruster(len(part), generation, way, -(-looks * len(part) // count)), stream)
-            legs.append(Leg(route=legality.hops(generation.mesh.routes[way]), rows=part, classes=told, tag=tag))
+            ruster = Ruster(len(part), generation, way, -(-looks * len(part) // count))
+            tag = self._start(ruster, stream)
+            route = legality.hops(_draw(task, ruster, is_noted=stream.is_noted))
+            legs.append(Leg(route=route, rows=part, classes=told, tag=tag))
         return legs
 
     def _start(self, ruster: Ruster, stream: StreamMesh) -> Ruster | None:
@@ -362,6 +370,14 @@ def _split(
         return split_ways(mesh.route(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
     examples, which = number_classes(task.buckets(used, some))
     return split_lots(mesh.tree.routes(examples), which, rows, used, examples)
+
+
+def _draw(task: Task, ruster: Ruster, *, is_noted: bool) -> HopNumbers:
+    """The route of a ruster; a lottery draws what is uncertain about it, where something is learned from it."""
+    wheel = ruster.generation.wheels[ruster.way]
+    if wheel.is_certain:
+        return ruster.generation.mesh.routes[ruster.way]
+    return wheel.draw(task.chance()) if is_noted else wheel.guess()
 
 
 def _rest(task: Task, ready: tuple[Hop, ...], stream: StreamMesh) -> tuple[Hop, ...]:

@@ -11,7 +11,8 @@ better.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,11 +162,15 @@ class Watch:
 class Promise(NamedTuple):
     """The sample's outputs per input of an operator on a way.
 
-    They are of the `rows` that come to it there, `spread` is the standard deviation of the outputs, and `lot` says how
-    many tuples each row has become by then.
+    They are of the rows that come to it there. Where a lottery draws the order, other rows come to it each time: `low`
+    and `high` are the least and the most over all of them, `usual` is in the written order. `rows` are those of the
+    sample that it is from, `spread` is the standard deviation of the outputs, and `lot` says how many tuples each row
+    has become by then.
     """
 
-    rate: float
+    low: float
+    high: float
+    usual: float
     rows: float
     spread: float
     lot: float
@@ -174,39 +179,45 @@ class Promise(NamedTuple):
 class PassCounts:
     """Counts what operators let through on a way.
 
-    The weight of a row halves every `window` rows. `promises` are those of the operators that are watched, in the order
-    of the way. `lost` is what another order would have saved the rows so far.
+    The weight of a row halves every `window` rows. `sets` are the operators that are watched, in the order of the way,
+    and those together that a lottery draws. `lost` is what another order would have saved the rows so far.
     """
 
-    def __init__(self, promises: Mapping[int, Promise], costs: Sequence[float], window: int) -> None:
-        self._promises, self._costs, self._window = promises, costs, window
+    def __init__(
+        self, sets: Sequence[Sequence[int]], promises: Mapping[int, Promise], costs: Sequence[float], window: int
+    ) -> None:
+        self._sets, self._promises, self._costs, self._window = sets, promises, costs, window
         self._seen = dict.fromkeys(promises, 0.0)
         self._out = dict.fromkeys(promises, 0.0)
         self.lost = 0.0
 
     @staticmethod
-    def of(outcomes: Floats, route: Sequence[int], known: Sequence[int], costs: Floats, window: int) -> PassCounts:
+    def of(
+        outcomes: Floats, sets: Sequence[Sequence[int]], known: Sequence[int], costs: Floats, window: int
+    ) -> PassCounts:
         """Expect what the rows of the sample did that go this way.
 
         `known` are the operators that could act on them as they arrived. What comes to those behind another, nobody
         has seen.
         """
+        watched: list[Sequence[int]] = []
         promises: dict[int, Promise] = {}
         left = np.ones(len(outcomes))
-        for operator in route:
-            if operator not in known or np.count_nonzero(left) < FEWEST_PROMISED:
+        for one in sets:
+            if not set(one) <= set(known) or np.count_nonzero(left) < FEWEST_PROMISED:
                 break
-            promises[operator] = _promise(outcomes[:, operator], left)
-            left = left * outcomes[:, operator]
-        return PassCounts(promises, costs.tolist(), window)
+            watched.append(one)
+            promises |= {operator: _promise(outcomes, left, one, operator) for operator in one}
+            left = left * outcomes[:, list(one)].prod(axis=1)
+        return PassCounts(watched, promises, costs.tolist(), window)
 
     @staticmethod
     def expect_nothing(_route: Sequence[int]) -> PassCounts:
         """Expect nothing of a way.
 
-        An older checkpoint has no promises of operators that could be watched.
+        A checkpoint from before operators were watched has no promises of theirs.
         """
-        return PassCounts({}, (), 1)
+        return PassCounts((), {}, (), 1)
 
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
@@ -225,7 +236,7 @@ class PassCounts:
         changed = {operator: rate for operator, rate, _ in self.changes()}
         if not changed:
             return 0.0
-        usual = {operator: promise.rate for operator, promise in self._promises.items()}
+        usual = {operator: promise.usual for operator, promise in self._promises.items()}
         return max(self._estimate_saving({**usual, **changed}) - self._estimate_saving(usual), 0.0)
 
     def changes(self) -> Iterator[tuple[int, float, float]]:
@@ -238,11 +249,11 @@ class PassCounts:
             if seen < ROWS_TO_NOTICE:
                 continue
             rate = self._out[operator] / seen
-            both = (promise.rate * promise.rows + self._out[operator]) / (promise.rows + seen)
+            nearest = min(max(rate, promise.low), promise.high)
+            both = (nearest * promise.rows + self._out[operator]) / (promise.rows + seen)
             spread = max(promise.spread, (both * max(1 - both, 0.0)) ** 0.5)
-            error = spread * (1 / max(promise.rows, 1.0) + promise.lot / seen) ** 0.5
-            if abs(rate - promise.rate) > SURE_OF_CHANGE * error:
-                yield operator, rate, promise.rate
+            if abs(rate - nearest) > SURE_OF_CHANGE * spread * (1 / max(promise.rows, 1.0) + promise.lot / seen) ** 0.5:
+                yield operator, rate, nearest
 
     def _estimate_saving(self, rates: Mapping[int, float]) -> float:
         """The saving per row by the order of merit, beside the way.
@@ -250,9 +261,11 @@ class PassCounts:
         It takes the rates as independent of each other.
         """
         merit = {operator: (rate - 1) / self._costs[operator] for operator, rate in rates.items()}
-        return self._spent(rates, rates) - self._spent(sorted(rates, key=merit.__getitem__), rates)
+        # A lottery finds the better order within a set by itself.
+        way = [operator for one in self._sets for operator in sorted(one, key=merit.__getitem__)]
+        return self._spent(way, rates) - self._spent(sorted(way, key=merit.__getitem__), rates)
 
-    def _spent(self, order: Iterable[int], rates: Mapping[int, float]) -> float:
+    def _spent(self, order: Sequence[int], rates: Mapping[int, float]) -> float:
         spent, left = 0.0, 1.0
         for operator in order:
             spent += left * self._costs[operator]
@@ -265,28 +278,38 @@ class PassCounts:
             [operator, *promise, self._seen[operator], self._out[operator]]
             for operator, promise in self._promises.items()
         ]
-        return [rows, list(self._costs), self._window, self.lost]
+        return [list(map(list, self._sets)), rows, list(self._costs), self._window, self.lost]
 
     @staticmethod
     def restore(state: Sequence[Any]) -> PassCounts:
         """From a snapshot."""
-        rows, costs, window, lost = state
-        passing = PassCounts({row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
+        sets, rows, costs, window, lost = state
+        passing = PassCounts(sets, {row[0]: Promise(*row[1:-2]) for row in rows}, costs, window)
         for operator, *_, seen, out in rows:
             passing._seen[operator], passing._out[operator] = seen, out
         passing.lost = lost
         return passing
 
 
-def _promise(made: Floats, left: Floats) -> Promise:
-    """Work out an operator's promise, by what is left of each row when its turn comes."""
-    rows = float(np.count_nonzero(left))
-    rate = _mean(made, left)
+def _promise(outcomes: Floats, left: Floats, one: Sequence[int], operator: int) -> Promise:
+    """Work out an operator's promise when its set's turn comes."""
+    made = outcomes[:, operator]
+    others = [other for other in one if other != operator]
+    before = one[: one.index(operator)]
+    rates, rows = [], []
+    for some in (some for count in range(len(one)) for some in combinations(others, count)):
+        weights = left * outcomes[:, list(some)].prod(axis=1)
+        rates.append(_mean(made, weights))
+        rows.append(float(np.count_nonzero(weights)))
+    weights = left * outcomes[:, list(before)].prod(axis=1)
+    usual = _mean(made, weights)
     return Promise(
-        rate=rate,
-        rows=rows,
-        spread=float(np.sqrt(_mean((made - rate) ** 2, left))),
-        lot=max(float(left.sum()) / max(rows, 1.0), 1.0),
+        low=min(rates),
+        high=max(rates),
+        usual=usual,
+        rows=min(rows),
+        spread=float(np.sqrt(_mean((made - usual) ** 2, weights))),
+        lot=max(float(weights.sum()) / max(float(np.count_nonzero(weights)), 1.0), 1.0),
     )
 
 

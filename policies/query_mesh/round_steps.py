@@ -146,4 +146,4 @@ def _pay(step: Done, operator: int, counts: Mapping[int, Count]) -> None:
         if isinstance(leg.tag, Ruster) and rows:
             _, generation, way, _ = leg.tag
             counts[id(generation)].cost[way] += rows * generation.costs[way, operator]
-            generation.passing[way].count(operator, rows, out)
+            generation.count(way, operator, rows, out)

@@ -42,14 +42,14 @@ def share_tails(
     prices = np.broadcast_to(sample.price(costs), sample.outcomes.shape)
     usual = sample.outcomes.mean(axis=0)
     common = sort_by_merit(usual, prices.mean(axis=0)).tolist()
-    found: list[HopNumbers] = []
+    found: list[tuple[HopNumbers, int]] = []
     is_free = legality.is_free
     for way, route in enumerate(mesh.routes):
         some = given == way
         places = range(1, len(route) + 1)
         begun = [place for place in places if is_free or _is_legal(_end(route, place, common), legality)]
         if not some.any() or not begun:
-            found.append(route)
+            found.append((route, len(route)))
             continue
         ends = [_end(route, place, common) for place in begun]
         outcomes = _take_mean(sample.outcomes[some], usual) if is_independent else sample.outcomes[some]
@@ -57,23 +57,25 @@ def share_tails(
         spent *= overheads.rows * some.mean()
         steps = np.array(begun) * overheads.step
         best = int((spent + steps).argmin())
-        found.append(ends[best])
+        found.append((ends[best], begun[best]))
         yield work.step()
     return _renumber(mesh, found)
 
 
-def _renumber(mesh: Mesh, found: list[HopNumbers]) -> Mesh:
-    """The mesh with other routes; alike ones become one."""
-    numbers = {route: number for number, route in enumerate(dict.fromkeys(found))}
-    renumbered = [numbers[route] for route in found]
-    if len(numbers) == 1:
+def _renumber(mesh: Mesh, found: list[tuple[HopNumbers, int]]) -> Mesh:
+    """The mesh with other routes, and from where on each is shared; alike ones become one."""
+    distinct = dict(found)
+    numbers = {route: number for number, route in enumerate(distinct)}
+    renumbered = [numbers[route] for route, _ in found]
+    if len(distinct) == 1:
         return mesh
-    share, spent = np.zeros(len(numbers)), np.zeros(len(numbers))
+    share, spent = np.zeros(len(distinct)), np.zeros(len(distinct))
     np.add.at(share, renumbered, mesh.share)
     np.add.at(spent, renumbered, np.array(mesh.share) * mesh.seconds)
     return replace(
         mesh,
-        routes=tuple(numbers),
+        routes=tuple(distinct),
+        own=tuple(distinct.values()),
         tree=mesh.tree.renumber(renumbered),
         share=tuple(share.tolist()),
         seconds=tuple((spent / np.maximum(share, np.finfo(np.float64).tiny)).tolist()),

@@ -56,7 +56,7 @@ def test_a_mesh_of_an_older_version_is_kept(shape: str) -> None:
     before, after = meshes(old), meshes(running.snapshot())
     assert before.keys() == after.keys() == {stream.name for stream in QUERIES[shape]().streams}
     for name, mesh in before.items():
-        assert "promises" not in mesh
+        assert "passing" not in mesh
         # Rows had one price for each operator, on whichever way. A mesh of a join is kept as it came.
         costs = mesh["costs"] if shape == "join" else [mesh["costs"]] * len(mesh["mesh"]["routes"])
         assert [after[name][part] for part in ("number", "costs")] == [mesh["number"], costs]
@@ -77,7 +77,7 @@ class Forgetful(QueryMesh):
     def restore(self, state: State) -> None:
         less = copy.deepcopy(dict(state))
         for stream in less["streams"].values():
-            del stream["current"]["promises"]
+            del stream["current"]["passing"]
         super().restore(less)
 
 

@@ -80,7 +80,7 @@ def test_an_operator_is_not_classified_by_what_it_reads_itself() -> None:
 
 
 def test_a_mesh_samples_anew_after_another_edition() -> None:
-    plan = MeshSettings(costs="unit", sample=100, training=10, seconds=1.0, window=100)
+    plan = MeshSettings(costs="unit", sample=100, training=10, seconds=1.0, window=100, tolerance=0.01)
     mesh = StreamMesh("s", (2, 25), ("f", "g"), plan, Prices(), "first rows")
     mesh.follow((1, 1))
     whole = mesh.count_samples(1_000)

@@ -19,7 +19,7 @@ HOPS = (Hop("f"), Hop("g"))
 
 
 def made() -> StreamMesh:
-    plan = MeshSettings(costs="unit", sample=1_000, training=100, seconds=0.2, window=100)
+    plan = MeshSettings(costs="unit", sample=1_000, training=100, seconds=0.2, window=100, tolerance=0.01)
     return StreamMesh("s", (2, 25), ("f", "g"), plan, Prices(), "first rows")
 
 

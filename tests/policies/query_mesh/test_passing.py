@@ -11,6 +11,7 @@ from tests.policies.query_mesh.streams import attribute, calls, mesh, outcomes, 
 ROWS = 40_000
 UNIT = np.ones(3)
 ALL = (0, 1, 2)
+ALONE = ((0,), (1,), (2,))
 
 
 def verdicts(rates: list[float], rows: int = 1_000) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_rows_that_go_on_as_they_were_break_no_promise(seed: int) -> None:
 
 
 def test_what_another_order_would_save_is_counted() -> None:
-    passing = PassCounts.of(verdicts([0.5, 0.9, 0.97]), ALL, ALL, UNIT, 1_000)
+    passing = PassCounts.of(verdicts([0.5, 0.9, 0.97]), ALONE, ALL, UNIT, 1_000)
     assert went(passing, {0: 0.5, 1: 0.9, 2: 0.97}).regret == 0.0
     changed = went(passing, {0: 0.5, 1: 0.9, 2: 0.0}, rows=20_000)
     assert [operator for operator, _, _ in changed.changes()] == [2]
@@ -55,19 +56,32 @@ def test_what_another_order_would_save_is_counted() -> None:
 
 
 def test_a_change_that_no_other_order_would_gain_by_is_none() -> None:
-    passing = went(PassCounts.of(verdicts([0.1, 0.5, 0.9]), ALL, ALL, UNIT, 1_000), {0: 0.02, 1: 0.6, 2: 0.99}, 20_000)
+    passing = went(
+        PassCounts.of(verdicts([0.1, 0.5, 0.9]), ALONE, ALL, UNIT, 1_000), {0: 0.02, 1: 0.6, 2: 0.99}, 20_000
+    )
     assert list(passing.changes())
     assert passing.regret == 0.0
 
 
+def test_correlated_operators_in_an_order_that_was_drawn_are_not_taken_for_changed() -> None:
+    """The second passes what the first passes: half of all rows, and everything that has passed the first."""
+    first = verdicts([0.5])
+    alike = np.hstack((first, first, verdicts([0.9])))
+    for rate in (0.5, 0.8, 1.0):
+        passing = PassCounts.of(alike, ((0, 1), (2,)), ALL, UNIT, 1_000)
+        assert not list(went(passing, {1: rate}, 20_000).changes())
+    apart = PassCounts.of(alike, ALONE, ALL, UNIT, 1_000)
+    assert [operator for operator, _, _ in went(apart, {1: 0.5}, 20_000).changes()] == [1]
+
+
 def test_what_nobody_has_seen_is_not_promised() -> None:
     """The second one has to wait for a probe: what comes to it, and to those behind it, no sample shows."""
-    passing = went(PassCounts.of(verdicts([0.5, 1.0, 1.0]), ALL, (0, 2), UNIT, 1_000), {1: 0.0, 2: 0.0}, 20_000)
+    passing = went(PassCounts.of(verdicts([0.5, 1.0, 1.0]), ALONE, (0, 2), UNIT, 1_000), {1: 0.0, 2: 0.0}, 20_000)
     assert not list(passing.changes())
 
 
 def test_what_is_counted_survives() -> None:
-    passing = went(PassCounts.of(verdicts([0.5, 0.9, 0.97]), ALL, ALL, UNIT, 1_000), {2: 0.0}, 20_000)
+    passing = went(PassCounts.of(verdicts([0.5, 0.9, 0.97]), ALONE, ALL, UNIT, 1_000), {2: 0.0}, 20_000)
     passing.pay(10)
     again = PassCounts.restore(passing.snapshot())
     assert again.snapshot() == passing.snapshot()
