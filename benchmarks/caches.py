@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import joins, peers
-from benchmarks.contenders import Duck
+from benchmarks import joins
+from benchmarks.contenders import Duck, run_whole
 from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting, summary
+from benchmarks.polars_joins import PolarsJoins
 from benchmarks.workloads import Workload as Shape
 from benchmarks.workloads import batches as make_batches
 from eddy import wiring
@@ -182,10 +183,7 @@ def beside(batches: int = BATCHES) -> Iterator[Line]:
             label: contender(workload.query(), parts[0], policy, None) for label, policy in policies.items()
         }
         contenders["duckdb"] = Duck(workload)
-        if not peers.without_polars():
-            from benchmarks.polars_joins import PolarsJoins  # noqa: PLC0415  it imports what need not be there
-
-            contenders["polars"] = PolarsJoins(workload, "".join(workload.streams))
+        contenders["polars"] = PolarsJoins(workload, "".join(workload.streams))
         for batch in parts[:CHAIN_WARM]:
             for run in contenders.values():
                 run(batch)
@@ -210,12 +208,7 @@ def cut(workload: Workload, count: int) -> Sequence[Batch]:
 
 def contender(query: Query, first: Batch, policy: PolicyChoice, memory: int | None) -> Callable[[Batch], pa.Table]:
     """Build what runs an engine with some memory for caches."""
-    engine = make_engine(query, first, policy, memory)
-
-    def run(batch: Batch) -> pa.Table:
-        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
-
-    return run
+    return run_whole(make_engine(query, first, policy, memory))
 
 
 def make_engine(

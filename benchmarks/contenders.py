@@ -1,4 +1,4 @@
-"""Contenders in joins: DuckDB, and a loop written by hand.
+"""Contenders in joins: the engine, DuckDB, and a loop written by hand.
 
 DuckDB is given the same window contents as Arrow tables and one part of a query for each stream's new rows, whose join
 order it chooses itself. The loop by hand keeps its windows in numpy arrays, sorts each stream's keys once per
@@ -7,13 +7,28 @@ micro-batch, and joins in the order that the engine is given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.workloads import Batch, Columns, Ints, Workload
+from eddy import wiring
+from eddy.engine import Engine
+from eddy.wiring import IndexChoice, PolicyChoice
+
+
+def make_engine(workload: Workload, first: Batch, policy: PolicyChoice, index: IndexChoice = None) -> Engine:
+    """Build the engine, for rows as in a first micro-batch."""
+    schemas = {s: first[s].schema for s in workload.streams}
+    return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0, index=index)
+
+
+def run_whole(engine: Engine) -> Callable[[Batch], pa.Table]:
+    """Build what runs a micro-batch and gives its whole answer."""
+    return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
 class ByHand:

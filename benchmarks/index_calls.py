@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import indexes
+from benchmarks.contenders import make_engine
 from benchmarks.measure import SEED, Line
 from benchmarks.workloads import COMPLETE, Workload, batches
 from eddy.kernels.arguments import Chain, Kernels, Screen, Term, Walk
@@ -58,7 +59,7 @@ def calls(rows: int = ROWS, turns: int = TURNS, workload: Workload = COMPLETE) -
 def looks(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]:
     """Microseconds of a look for cheaper maps, for each pattern that is tracked."""
     parts = batches(workload.data(rows))
-    engine: Any = indexes._engine(workload, parts[0], "random", CHOSEN)
+    engine: Any = make_engine(workload, parts[0], "random", CHOSEN)
     took: dict[bool, list[float]] = {False: [], True: []}
     known = 0
     for batch in parts:
@@ -132,7 +133,7 @@ def _make_tags(keys: Integers) -> Tags:
 def decisions(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]:
     """Microseconds of a decision which maps there is room for, for each map that may be."""
     parts = batches(workload.data(rows))
-    engine: Any = indexes._engine(workload, parts[0], "random", None)
+    engine: Any = make_engine(workload, parts[0], "random", None)
     took: list[float] = []
     for store in engine._stores.values():
         store.catalog.rest = partial(_note_decision, store.catalog, store.catalog.rest, took)
@@ -155,7 +156,7 @@ def _note_decision(catalog: Any, rest: Callable[..., None], took: list[float], *
 def run(workload: Workload, rows: int, index: IndexChoice) -> Any:
     """Run an engine by chance, which searches by all patterns."""
     parts = batches(workload.data(rows))
-    engine = indexes._engine(workload, parts[0], "random", index)
+    engine = make_engine(workload, parts[0], "random", index)
     for batch in parts:
         indexes._drain(engine, batch)
     return engine

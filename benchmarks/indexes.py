@@ -17,6 +17,7 @@ import pyarrow as pa
 
 import eddy
 from benchmarks import joins
+from benchmarks.contenders import make_engine, run_whole
 from benchmarks.measure import WARM, Line, ratios, setting, summary, times_of
 from benchmarks.workloads import BATCH, COMMON, COMPLETE, ROWS, SEED, Batch, Workload, batches
 from eddy import wiring
@@ -200,7 +201,7 @@ def cost(rows: int = ROWS, graphs: Sequence[Workload] = (COMPLETE, FIVE)) -> Ite
 def _cells(workload: Workload, policy: PolicyChoice, name: str, rows: int) -> Iterator[str]:
     data = workload.data(rows)
     parts = batches(data)
-    engine = _engine(workload, parts[0], policy, KINDS[name])
+    engine = make_engine(workload, parts[0], policy, KINDS[name])
     if name == UNLIMITED:
         remove_limit(engine)
     counters = []
@@ -234,7 +235,7 @@ def ranks(rows: int = RANKED_ROWS, graphs: Sequence[Workload] = (COMPLETE, COMMO
 def _predict(workload: Workload, policy: PolicyChoice, index: IndexChoice, rows: int) -> tuple[float, float]:
     """Give what searches of a whole run were predicted to take, and what the run took."""
     parts = batches(workload.data(rows))
-    engine = _engine(workload, parts[0], policy, index)
+    engine = make_engine(workload, parts[0], policy, index)
     counters, seconds = [], 0.0
     for batch in parts:
         seconds += _drain(engine, batch)
@@ -255,10 +256,10 @@ def restored(rows: int = ROWS // 2, turns: int = 5, graphs: Sequence[Workload] =
 def _restored(
     workload: Workload, policy: PolicyChoice, parts: Sequence[Batch], index: IndexChoice
 ) -> tuple[float, float]:
-    going = _engine(workload, parts[0], policy, index)
+    going = make_engine(workload, parts[0], policy, index)
     for batch in parts[:-1]:
         _drain(going, batch)
-    other = _engine(workload, parts[0], policy, index)
+    other = make_engine(workload, parts[0], policy, index)
     other.restore(going.snapshot())
     return _drain(going, parts[-1]), _drain(other, parts[-1])
 
@@ -293,14 +294,10 @@ def _compare(
 
 def contender(workload: Workload, first: Batch, policy: PolicyChoice, name: str) -> Contender:
     """The engine with indexes of one kind."""
-    engine = _engine(workload, first, policy, KINDS[name])
+    engine = make_engine(workload, first, policy, KINDS[name])
     if name == UNLIMITED:
         remove_limit(engine)
-
-    def run(batch: Batch) -> pa.Table:
-        return pa.Table.from_batches(engine.run(batch), schema=engine.schema)
-
-    return run
+    return run_whole(engine)
 
 
 def remove_limit(engine: Any) -> None:
@@ -309,11 +306,6 @@ def remove_limit(engine: Any) -> None:
     for store in engine._stores.values():
         rest = store.catalog.rest
         store.catalog.rest = lambda room, *more, rest=rest: rest(max(room, NO_LIMIT), *more)
-
-
-def _engine(workload: Workload, first: Batch, policy: PolicyChoice, index: IndexChoice) -> Engine:
-    schemas = {s: first[s].schema for s in workload.streams}
-    return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0, index=index)
 
 
 def _drain(engine: Engine, batch: Batch) -> float:

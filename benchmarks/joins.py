@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import peers, plots
-from benchmarks.contenders import ByHand, Duck
+from benchmarks import plots
+from benchmarks.contenders import ByHand, Duck, make_engine, run_whole
 from benchmarks.measure import Goal, Line, ratios, setting
+from benchmarks.polars_joins import PolarsJoins
 from benchmarks.workloads import (
     BATCH,
     COMMON,
@@ -33,7 +34,6 @@ from benchmarks.workloads import (
     Workload,
     batches,
 )
-from eddy import wiring
 from eddy.engine import Engine
 from eddy.wiring import PolicyChoice
 
@@ -79,7 +79,7 @@ def memory(rows: int = ROWS) -> Iterator[Line]:
     yield f"bytes a stored row, of at most 1.5 times its Arrow size plus 16 (window of {WINDOW:,} rows)"
     for workload, policy in itertools.product((COMPLETE, COMMON), ("fixed", "random")):
         parts = batches(workload.data(rows))
-        engine = _engine(workload, parts[0], policy)
+        engine = make_engine(workload, parts[0], policy)
         for batch in parts:
             _drain(engine, batch)
         stored = engine.read_counters().streams
@@ -96,7 +96,7 @@ def age(count: int = AGES, folder: Path = plots.FIGURES) -> Iterator[Line]:
     """
     workload, size, tenth = COMMON, 200, count // 10
     parts = batches(workload.data(count * size), size)
-    old, young = _engine(workload, parts[0], "fixed"), _engine(workload, parts[0], "fixed")
+    old, young = make_engine(workload, parts[0], "fixed"), make_engine(workload, parts[0], "fixed")
     milliseconds = [_drain(old, batch) * 1e3 for batch in parts[:-tenth]]
     for batch in parts[:tenth]:
         _drain(young, batch)
@@ -143,38 +143,17 @@ def contenders(workload: Workload, first: Batch, order: str) -> dict[str, Callab
 
     The engine runs as it is written besides, and with `auto`, which begins with that and has to find a better one.
     """
+    policies: dict[str, PolicyChoice] = {OURS: _fixed(order), CONTROL: _fixed(order), WRITTEN: "fixed", AUTO: "auto"}
     return {
-        OURS: _ours(workload, first, _fixed(order)),
-        CONTROL: _ours(workload, first, _fixed(order)),
-        WRITTEN: _ours(workload, first, "fixed"),
-        AUTO: _ours(workload, first, "auto"),
+        **{name: run_whole(make_engine(workload, first, policy)) for name, policy in policies.items()},
         BY_HAND: ByHand(workload, order),
         DUCK: Duck(workload),
-        **_polars(workload, order),
+        POLARS: PolarsJoins(workload, order),
     }
-
-
-def _polars(workload: Workload, order: str) -> dict[str, Callable[[Batch], object]]:
-    """With Polars, where it is installed."""
-    if peers.without_polars():
-        return {}
-    from benchmarks.polars_joins import PolarsJoins  # noqa: PLC0415  it imports what need not be there
-
-    return {POLARS: PolarsJoins(workload, order)}
-
-
-def _engine(workload: Workload, first: Batch, policy: PolicyChoice) -> Engine:
-    schemas = {s: first[s].schema for s in workload.streams}
-    return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0)
 
 
 def _fixed(order: str) -> PolicyChoice:
     return {"name": "fixed", "order": [f"probe_{s}" for s in order]}
-
-
-def _ours(workload: Workload, first: Batch, policy: PolicyChoice) -> Callable[[Batch], pa.Table]:
-    engine = _engine(workload, first, policy)
-    return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
 def best_order(workload: Workload, parts: Sequence[Batch]) -> str:
@@ -191,12 +170,12 @@ def _count_candidates(workload: Workload, parts: Sequence[Batch]) -> dict[str, l
     """
     looked: dict[str, list[float]] = {"".join(order): [] for order in itertools.permutations(workload.streams)}
     phase = PHASE // BATCH
-    filling = _engine(workload, parts[0], "fixed")
+    filling = make_engine(workload, parts[0], "fixed")
     for number, batch in enumerate(parts):
         if number % phase == phase // 2:
             snapshot = filling.snapshot()
             for order, counts in looked.items():
-                engine = _engine(workload, batch, _fixed(order))
+                engine = make_engine(workload, batch, _fixed(order))
                 engine.restore(snapshot)
                 _drain(engine, batch)
                 counts.append(sum(s.evaluated for s in engine.read_counters().operators.values()))

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from benchmarks import peers, plots
+from benchmarks import plots, polars_filters
 from benchmarks.growth import COUNTED, Case, Growth, growth
 from benchmarks.measure import Line
 from benchmarks.spark_filters import best_per_class, best_static, told_auto
@@ -114,11 +114,8 @@ def cheap(operators: int, rows: int, counted: int = COUNTED) -> Case:
         AUTO: ours(query, table.schema, "auto"),
         NUMPY: by_hand,
         DUCK: Duck(" and ".join(texts)),
+        POLARS: polars_filters.comparisons(dict.fromkeys(columns, PASSING)),
     }
-    if not peers.without_polars():
-        from benchmarks import polars_filters  # noqa: PLC0415  it imports what need not be there
-
-        contenders[POLARS] = polars_filters.comparisons(dict.fromkeys(columns, PASSING))
     return _case(contenders, table, rows)
 
 
@@ -137,11 +134,8 @@ def costly(operators: int, rows: int, cost_us: float = COST_US, counted: int = C
         STATIC: in_order(static),
         BOUND: in_order_of_class(judges, values),
         DUCK: Duck(" and ".join(f"judge_{column}({column})" for column, _ in static), static),
+        POLARS: polars_filters.functions(static),
     }
-    if not peers.without_polars():
-        from benchmarks import polars_filters  # noqa: PLC0415  it imports what need not be there
-
-        contenders[POLARS] = polars_filters.functions(static)
     return _case(contenders, table, rows)
 
 

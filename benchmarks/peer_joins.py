@@ -6,19 +6,16 @@ alike streams none is better. What is gained where orders differ is in `joins`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
-from benchmarks import joins, peers, plots
-from benchmarks.contenders import ByHand, Duck
+from benchmarks import joins, plots
+from benchmarks.contenders import ByHand, Duck, make_engine, run_whole
 from benchmarks.growth import COUNTED, Case, Growth, growth
 from benchmarks.measure import WARM, Line
+from benchmarks.polars_joins import PolarsJoins
 from benchmarks.workloads import Batch, Workload, batches
-from eddy import wiring
 
 OURS, CONTROL, BY_HAND, DUCK, POLARS = "eddy, content", "eddy again (control)", "numpy, by hand", "duckdb", "polars"
 
@@ -57,23 +54,13 @@ def case(size: int, width: int, count: int, counted: int = COUNTED) -> Case:
     warm = max(WARM, -(-width // size)) + 1
     parts = batches(workload.data((warm + counted) * size), size)
     contenders: dict[str, Callable[[Batch], object]] = {
-        OURS: ours(workload, parts[0]),
-        CONTROL: ours(workload, parts[0]),
+        OURS: run_whole(make_engine(workload, parts[0], "content")),
+        CONTROL: run_whole(make_engine(workload, parts[0], "content")),
         BY_HAND: ByHand(workload, names),
         DUCK: Duck(workload),
+        POLARS: PolarsJoins(workload, names),
     }
-    if not peers.without_polars():
-        from benchmarks.polars_joins import PolarsJoins  # noqa: PLC0415  it imports what need not be there
-
-        contenders[POLARS] = PolarsJoins(workload, names)
     return Case(contenders=contenders, batches=parts, warm=warm, agree=joins.agree)
-
-
-def ours(workload: Workload, first: Batch) -> Callable[[Batch], pa.Table]:
-    """The engine as a user gets it."""
-    schemas = {s: first[s].schema for s in workload.streams}
-    engine = wiring.engine(workload.query(), schemas, "content", tables={}, clock=time.perf_counter, seed=0)
-    return lambda batch: pa.Table.from_batches(engine.run(batch), schema=engine.schema)
 
 
 BENCHMARKS = (rows, window, streams)

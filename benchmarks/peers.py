@@ -1,9 +1,8 @@
-"""Tools that may be missing: which are, and a remedy."""
+"""Engines that may be missing: which are, and a remedy."""
 
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -14,11 +13,6 @@ so each has an environment of its own, which `make peers` makes."""
 
 PLACE = "EDDY_{}_PYTHON"
 """The environment variable that says which python has an engine; without it, the one that `make peers` has made."""
-
-
-def without_polars() -> str | None:
-    """The reason why Polars is skipped; None if it is there."""
-    return None if find_spec("polars") else "polars is not installed: pip install -e '.[peers]'"
 
 
 def python_of(engine: str) -> Path:
@@ -37,6 +31,5 @@ def without_engine(engine: str) -> str | None:
 
 
 def absent() -> dict[str, str]:
-    """Every tool that is skipped, and why."""
-    reasons = {"polars": without_polars(), **{engine: without_engine(engine) for engine in ENGINES}}
-    return {name: reason for name, reason in reasons.items() if reason}
+    """Every engine that is skipped, and why."""
+    return {engine: reason for engine in ENGINES if (reason := without_engine(engine))}

@@ -291,6 +291,7 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
             tick_type=binding.tick_type,
             delay=s.delay_ticks,
             window=s.window,
+            horizon=binding.horizons[s.name].ticks if s.name in binding.horizons else None,
             filters=own[s.name],
             index=index,
             index_room=room.left,

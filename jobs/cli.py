@@ -33,6 +33,9 @@ COMMANDS = {
 }
 """Every command and what it is for; a new one is its file, of the same name, and one line here."""
 
+FOR_SPARK = ("run", "compare")
+"""Commands that take arguments for spark-submit, behind --."""
+
 CODES = (
     "Exit codes: 0 all is well; 1 what was looked at is wrong (doctor, demo); 2 the job or the arguments are wrong, or "
     "Spark failed; 130 stopped by Ctrl-C before the end, except a job between two micro-batches: that is 0. "
@@ -66,8 +69,6 @@ def _choose(given: list[str]) -> tuple[str, argparse.Namespace]:
     No other one is imported.
     """
     asked = given[0] if given and given[0] in COMMANDS else None
-    if asked and command(asked).forwards:
-        return asked, argparse.Namespace(rest=given[1:])
     parser = make_parser([asked] if asked else [])
     if not given:
         parser.print_help(sys.stderr)
@@ -75,8 +76,8 @@ def _choose(given: list[str]) -> tuple[str, argparse.Namespace]:
     end = given.index("--") if "--" in given else len(given)
     chosen = parser.parse_args(given[:end])
     chosen.spark, chosen.make_parser = given[end + 1 :], make_parser
-    if chosen.spark and chosen.command != "run":
-        parser.error("only run takes arguments for spark-submit")
+    if chosen.spark and chosen.command not in FOR_SPARK:
+        parser.error(f"only {' and '.join(FOR_SPARK)} take arguments for spark-submit")
     return chosen.command, chosen
 
 

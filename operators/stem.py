@@ -23,7 +23,7 @@ from eddy.operators.pages import Pages, make_page, read_pages
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
 from eddy.predicates.judge import Judged
-from eddy.query import Range, Rows, Unbounded, Window
+from eddy.query import Rows, Unbounded, Window
 from eddy.sql import Bound, Expression
 from eddy.tuples import event_time
 from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
@@ -63,6 +63,7 @@ class Stem:
         time: str | None = None,
         tick_type: Any = np.int64,
         window: Window | None = None,
+        horizon: float | None = None,
         delay: float | None = None,
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
@@ -71,15 +72,14 @@ class Stem:
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
-        settings = index or IndexSettings()
-        self.segments = Segments(self.window, delay, stays=time is None, merge=settings.merge)
-        self.catalog = Catalog(self.segments, settings, lambda: self.ticks)
+        index = index or IndexSettings()
+        self.segments = Segments(self.window, delay, horizon=horizon, stays=time is None, merge=index.merge)
+        self.catalog = Catalog(self.segments, index, lambda: self.ticks)
         self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self._index_room, self._keeps = index_room, keeps
-        self._time = time
-        self._tick_type = tick_type
+        self._time, self._tick_type = time, tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
         #
         #     id        0  1  2  3 | 4  5      `fresh` is 4: 4 and 5 came in this micro-batch
@@ -353,11 +353,9 @@ class Stem:
         return make_page([(name, stored.take(ids)) for name, stored in self._columns.items()])
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
-        if isinstance(self.window, Rows):
-            return int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count
-        if isinstance(self.window, Range) and watermark is not None:
-            return bool(watermark - segment.newest > self.window.ticks)
-        return False
+        if isinstance(self.window, Rows) and int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count:
+            return True
+        return watermark is not None and watermark - segment.newest > self.segments.life
 
     def _retain(self, kept: Kept) -> None:
         """Keep only some rows; the oldest go at no cost: arrays just begin later."""

@@ -31,6 +31,7 @@ INDEXING = "tests/eddy/test_indexing.py"
 INDEXED = "tests/eddy/comparison/test_indexes.py"
 CACHES = "tests/eddy/test_caches.py"
 KEPT = "tests/eddy/test_kept_caches.py"
+HORIZONS = "tests/eddy/test_horizons.py"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,27 @@ class Bug:
 
 
 BUGS = (
+    Bug(
+        name="a row leaves when the first of the other streams cannot meet it any more",
+        file="eddy/query/horizons.py",
+        old="            widest = max(paths,",
+        new="            widest = min(paths,",
+        tests=(HORIZONS,),
+    ),
+    Bug(
+        name="a bound ends where a day is an hour longer",
+        file="eddy/query/horizons.py",
+        old="        yield Difference(ahead, behind, most - strict + slack)\n",
+        new="        yield Difference(ahead, behind, most - strict)\n",
+        tests=(HORIZONS,),
+    ),
+    Bug(
+        name="a delay for aggregates leaves out the span of the row that comes",
+        file="eddy/query/explain/describe.py",
+        old="spans[one.name] + (one.delay_ticks or 0) + (own",
+        new="(one.delay_ticks or 0) + (own",
+        tests=(HORIZONS,),
+    ),
     Bug(
         name="the micro-batches before a change count as regret",
         file="eddy/comparison/measures.py",
@@ -153,8 +175,8 @@ BUGS = (
     Bug(
         name="a segment is let go of one tick too early",
         file="operators/stem.py",
-        old="return bool(watermark - segment.newest > self.window.ticks)",
-        new="return bool(watermark - segment.newest >= self.window.ticks)",
+        old="watermark - segment.newest > self.segments.life",
+        new="watermark - segment.newest >= self.segments.life",
         tests=(ENGINE, JOINS, "-k", "engine or fixed"),
     ),
     Bug(
@@ -735,8 +757,8 @@ BUGS = (
     Bug(
         name="a segment of a window of rows is let go of one row too early",
         file="operators/stem.py",
-        old="return int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count",
-        new="return int(self.ranks[segment.stop - 1]) <= self.arrived - self.window.count",
+        old="int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count",
+        new="int(self.ranks[segment.stop - 1]) <= self.arrived - self.window.count",
         tests=(ENGINE,),
     ),
     Bug(
@@ -1066,7 +1088,7 @@ BUGS = (
         file="jobs/config/overrides.py",
         old="table[path[-1]] = _read_plain(override.text) if",
         new="table[path[-1]] = table.get(path[-1]) or _read_plain(override.text) if",
-        tests=("tests/eddy/test_config.py",),
+        tests=("tests/jobs/test_config.py",),
     ),
     Bug(
         name="what is left of a lot is forgotten",

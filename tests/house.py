@@ -44,7 +44,7 @@ ROOMS = (
         "jobs.experiments",
         "jobs.demo",
     ),
-    *("jobs.compare_policies", "jobs.commands", "jobs"),
+    *("jobs.commands", "jobs"),
     "benchmarks",
 )
 # Nobody knows a concrete plug-in but its own kind, and the one file that puts an engine together.

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from eddy import sql
 from eddy.errors import QueryError, quote, unknown_name
 from eddy.query.exact_names import spell_query
+from eddy.query.horizons import Horizon, find_differences, find_horizons
 from eddy.query.inputs import Range
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
-from eddy.sql.values.calendar import DAY
 from eddy.tuples import event_time
-
-POSSIBLE: Mapping[str, Callable[[float, float, float], bool]] = {
-    "=": lambda low, high, c: low <= c <= high,
-    "<": lambda low, _, c: low < c,
-    "<=": lambda low, _, c: low <= c,
-    ">": lambda _, high, c: high > c,
-    ">=": lambda _, high, c: high >= c,
-}
-"""Tests for each comparison whether a difference from `low` to `high` can compare so with `c`."""
-
-CLOCK_CHANGE = DAY // 12
-"""Microseconds by which a day may be shorter or longer where clocks change; shorter intervals are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +60,11 @@ class Binding:
         return found
 
     @cached_property
+    def horizons(self) -> Mapping[str, Horizon]:
+        """How long rows of each stream can be met, where that has an end."""
+        return find_horizons(self.query, self.types)
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer."""
         return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
@@ -110,24 +101,13 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
 
 def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
     """Refuse a join of two times that their windows rule out."""
-    streams = {stream.name: stream for stream in query.streams}
+    clocks = {Column(stream.name, stream.time): stream for stream in query.streams if stream.time is not None}
     for predicate in query.predicates:
-        compared = predicate.comparison()
-        if compared is None or compared.op not in POSSIBLE:
-            continue
-        left = _find_time(compared.left, streams, types)
-        right = _find_time(compared.right, streams, types)
-        if left is None or right is None or left[0] is right[0]:
-            continue
-        (a, ahead_a), (b, ahead_b) = left, right
-        slack = CLOCK_CHANGE if max(abs(ahead_a), abs(ahead_b)) >= DAY and _is_zoned(types, a) else 0
-        # Rows a and b are both inside their windows only if their times differ by so much at most:
-        #
-        #     a.time - b.time  is in  [ -window(a) .. +window(b) ]      a may be older by its window, b by its own
-        #
-        # `a.time + ahead_a  op  b.time + ahead_b` asks it to compare with `ahead_b - ahead_a`.
-        low, high = -_ticks(a) - slack, _ticks(b) + slack
-        if not POSSIBLE[compared.op](low, high, ahead_b - ahead_a):
+        for difference in find_differences(predicate, types):
+            a, b = clocks.get(difference.later), clocks.get(difference.earlier)
+            # A row of a inside its window is older than a row of b by that at most.
+            if a is None or b is None or not isinstance(a.window, Range) or difference.most >= -a.window.ticks:
+                continue
             raise QueryError(
                 f'join "{predicate.text}": no two rows inside their windows satisfy it: "{a.name}" has {a.window} and '
                 f'"{b.name}" has {b.window}, so their times cannot be that far apart; widen a window or change the join'
@@ -222,42 +202,3 @@ def _select_all(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Co
             )
         seen[name] = column
     return outputs
-
-
-def _find_time(
-    expression: sql.Expression, streams: Mapping[str, Stream], types: Mapping[Column, pa.DataType]
-) -> tuple[Stream, int | float] | None:
-    """Find the stream whose time an expression is, if any.
-
-    Gives the stream, and the constant that is added to its time.
-    """
-    column = expression.shifted_column()
-    stream = streams.get(str(column.stream)) if column is not None else None
-    if column is None or stream is None or stream.time != column.name:
-        return None
-    moment = _make_moment(types[column])
-    value = expression.bind(types).evaluate({column: moment}, 1)
-    if not (pa.types.is_timestamp(value.type) or pa.types.is_integer(value.type)):
-        return None
-    # The expression is computed for one moment; the difference is the constant, in whatever way it is written.
-    (begin,), (shifted,) = (event_time.read_ticks(one, np.int64)[0].tolist() for one in (moment, value))
-    return stream, shifted - begin
-
-
-def _make_moment(data_type: pa.DataType) -> pa.Array:
-    """Make some time of a type.
-
-    An expression is as far ahead of this one as of any other.
-    """
-    if pa.types.is_timestamp(data_type):
-        return pa.array([0], pa.timestamp("us", data_type.tz)).cast(data_type)
-    return pa.array([0], data_type)
-
-
-def _is_zoned(types: Mapping[Column, pa.DataType], stream: Stream) -> bool:
-    data_type = types[Column(stream.name, str(stream.time))]
-    return pa.types.is_timestamp(data_type) and data_type.tz is not None
-
-
-def _ticks(stream: Stream) -> int | float:
-    return stream.window.ticks if isinstance(stream.window, Range) else float("inf")

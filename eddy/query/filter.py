@@ -24,7 +24,7 @@ from eddy.predicates.spark_wrappers import unwrap
 from eddy.predicates.time_limit import SHORTEST_LIMIT
 from eddy.predicates.value_cache import ValueCache
 from eddy.query.cost import check_cost
-from eddy.query.spark_text import SparkText
+from eddy.query.pushed_filter import SparkText
 from eddy.query.validation import check_name, duration, fill, texts
 from eddy.sql.values.name_case import find_own
 

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from eddy.query import Filter, Query, Rows, fingerprint
 from eddy.query.binding import bind
-from eddy.query.pushed_filter import PushedFilter
+from eddy.query.pushed_filter import PushedFilter, SparkText
 from eddy.query.shorthand import find_free
-from eddy.query.spark_text import SparkText
 from eddy.sql import Column, Expression, backtick
 
 if TYPE_CHECKING:

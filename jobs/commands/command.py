@@ -19,15 +19,10 @@ WINS = "a value that wins over the file, such as policy.name=fixed; may be given
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command: its arguments, and what it does.
-
-    It gives an exit code. One that forwards reads its arguments itself, `--help` among them: they are handed to it as
-    `rest`.
-    """
+    """A command: its arguments, and what it does, which gives an exit code."""
 
     arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
-    forwards: bool = False
 
 
 def add_job_arguments(parser: ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from eddy.query.cost import write_cost
 from eddy.query.explain.describe import draw_plan, list_joins, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
-from eddy.query.spark_text import SparkText
+from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, describe_state
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.pushdown import describe_pushed

@@ -18,13 +18,12 @@ from eddy.errors import QueryError
 from eddy.jobs.comparison.sampling import sample
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.run.checking import check
+from eddy.jobs.run.checking import check, push_filters
 from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
 from eddy.query.exact_names import spell_query
-from eddy.spark.pushdown import divide, find_pushable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,25 +134,14 @@ def _split_job(job: Job, data: Mapping[str, pa.Table]) -> tuple[Query, dict[str,
 
     The eddy gets the query and the rows that are left.
     """
-    whole = spell_query(job.query, {name: table.schema for name, table in data.items()})
-    pushed, query = _divided(job, whole, data)
+    schemas = {name: table.schema for name, table in data.items()}
+    pushed, query = push_filters(job, spell_query(job.query, schemas), schemas)
     if len(query.inputs) == 1 and not query.filters:
         raise QueryError(
             f'config "{job.file}": nothing is left to compare: Spark evaluates all filters in compiled code, before '
             "the eddy; --set engine.pushdown=false leaves them to the eddy"
         )
     return query, {name: _passing(table, name, pushed) for name, table in data.items()}, pushed
-
-
-def _divided(job: Job, query: Query, data: Mapping[str, pa.Table]) -> tuple[list[Filter], Query]:
-    """The filters of which the job leaves the evaluation to Spark, and the query that is left to the eddy."""
-    if not job.engine["pushdown"]:
-        return [], query
-    ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
-    zone = job.spark.get("spark.sql.session.timeZone", "UTC")
-    spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    schemas = {name: table.schema for name, table in data.items()}
-    return divide(query, find_pushable(query, schemas, ansi=ansi, zone=zone), spoken)
 
 
 def _passing(table: pa.Table, name: str, filters: Sequence[Filter]) -> pa.Table:

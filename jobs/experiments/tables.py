@@ -148,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m eddy.jobs.experiments.tables", description=__doc__)
     parser.add_argument("document", type=Path, help="such as docs/experiments.md")
-    parser.add_argument("rows", type=Path, nargs="*", help="what compare_policies wrote with --json")
+    parser.add_argument("rows", type=Path, nargs="*", help="what `eddy compare` wrote with --out")
     chosen = parser.parse_args(arguments)
     page: Path = chosen.document
     try:
@@ -176,7 +176,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     except json.JSONDecodeError as error:
         raise QueryError(f'"{path}": not JSON: {error}') from error
     if not isinstance(rows, list) or not all(isinstance(row, dict) and "experiment" in row for row in rows):
-        raise QueryError(f'"{path}": expected the rows that compare_policies writes')
+        raise QueryError(f'"{path}": expected the rows that `eddy compare` writes')
     return rows
 
 

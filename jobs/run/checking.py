@@ -26,7 +26,7 @@ from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain.describe import list_warnings
-from eddy.query.spark_text import SparkText
+from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
@@ -305,17 +305,19 @@ def _layout(job: Job, binding: Binding) -> Layout | None:
 
 def divide_filters(checked: Checked, binding: Binding) -> tuple[list[Filter], Binding]:
     """The filters that Spark will evaluate, and the query that is left to the eddy."""
-    pushed, left = _divide(checked, binding) if checked.job.engine["pushdown"] else ([], binding.query)
+    pushed, left = push_filters(checked.job, binding.query, checked.schemas)
     query, schemas, _ = divide_columns(left, checked.schemas)
     return pushed, bind(query, schemas)
 
 
-def _divide(checked: Checked, binding: Binding) -> tuple[list[Filter], Query]:
-    job = checked.job
+def push_filters(job: Job, query: Query, schemas: Mapping[str, pa.Schema]) -> tuple[list[Filter], Query]:
+    """The filters of which a job leaves the evaluation to Spark, and the query without them."""
+    if not job.engine["pushdown"]:
+        return [], query
     ansi = job.spark.get("spark.sql.ansi.enabled", "true") == "true"
     zone = job.spark.get("spark.sql.session.timeZone", "UTC")
     spoken = {text for value in job.policy.values() for text in (value if isinstance(value, list) else [value])}
-    return divide(binding.query, find_pushable(binding.query, checked.schemas, ansi=ansi, zone=zone), spoken)
+    return divide(query, find_pushable(query, schemas, ansi=ansi, zone=zone), spoken)
 
 
 def find_state(job: Job) -> str:

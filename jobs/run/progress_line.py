@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -15,6 +16,7 @@ from py4j.protocol import Py4JError
 from eddy.errors import clip
 from eddy.jobs.config.config import Job, write_stated
 from eddy.jobs.config.places import join_key
+from eddy.jobs.run.spark_files import SparkFiles
 from eddy.observe import wire
 from eddy.spark.monitoring.news import BEGINNING, NewDecisions
 from eddy.spark.progress import NOTE, OBSERVED
@@ -289,31 +291,19 @@ class InCheckpoint:
     """A file in a checkpoint, wherever Spark can write one."""
 
     def __init__(self, spark: SparkSession, checkpoint: str) -> None:
-        jvm: Any = spark._jvm
-        self._jvm = jvm
-        self._path = jvm.org.apache.hadoop.fs.Path(checkpoint, NAME)
-        context: Any = spark._jsc
-        self._files = self._path.getFileSystem(context.hadoopConfiguration())
+        self._files, self._name = SparkFiles(spark), f"{checkpoint}/{NAME}"
 
     def read(self) -> str:
         """Read the text; "" if there is none."""
         try:
-            opened = self._files.open(self._path)
-            try:
-                return str(self._jvm.org.apache.commons.io.IOUtils.toString(opened, "UTF-8"))
-            finally:
-                opened.close()
+            return self._files.read(self._name)
         except Py4JError:
             return ""
 
     def write(self, text: str) -> None:
-        """Keep a text."""
-        try:
-            opened = self._files.create(self._path, True)
-            opened.write(bytearray(text, "utf-8"))
-            opened.close()
-        except Py4JError:
-            return  # the number is for people, and no reason for a job to end
+        """Keep a text; the number is for people, and no reason for a job to end."""
+        with suppress(Py4JError):
+            self._files.write(self._name, text, replace=True)
 
 
 class Total:

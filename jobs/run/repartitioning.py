@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eddy.errors import QueryError
+from eddy.jobs.run.spark_files import SparkFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def repartition(spark: SparkSession, place: str, wanted: int, output: str | None
             f"repartition: Spark {spark.version} cannot do it; expected {SINCE} or newer; start the job with one, "
             "or begin a new checkpoint"
         )
-    files = _Files(spark)
+    files = SparkFiles(spark)
     commits = files.list_numbers(f"{place}/commits")
     if not commits:
         raise QueryError(f'checkpoint "{place}": expected a query that has ended a micro-batch, got none')
@@ -83,7 +84,7 @@ def _check_provider(known: Mapping[str, str], place: str) -> None:
         )
 
 
-def _check_list(spark: SparkSession, files: _Files, output: str, batch: int) -> None:
+def _check_list(spark: SparkSession, files: SparkFiles, output: str, batch: int) -> None:
     """Refuse a folder that no file sink writes, and a micro-batch for which its lists are put together."""
     if not files.exists(f"{output}/{LOG}"):
         raise QueryError(
@@ -101,42 +102,3 @@ def _read_settings(text: str) -> Mapping[str, str]:
     """Read the settings that a micro-batch was begun with: the second line, JSON."""
     found = json.loads(text.splitlines()[1])["conf"]
     return {str(name): str(value) for name, value in found.items()}
-
-
-class _Files:
-    """Files wherever Spark finds them."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._jvm: Any = spark._jvm
-        context: Any = spark._jsc
-        self._settings = context.hadoopConfiguration()
-
-    def list_numbers(self, folder: str) -> list[int]:
-        """List the files of a folder that are called by numbers, in their order."""
-        path = self._path(folder)
-        files = path.getFileSystem(self._settings)
-        if not files.exists(path):
-            return []
-        names = [status.getPath().getName() for status in files.listStatus(path)]
-        return sorted(int(name) for name in names if name.isdecimal())
-
-    def exists(self, file: str) -> bool:
-        path = self._path(file)
-        return bool(path.getFileSystem(self._settings).exists(path))
-
-    def read(self, file: str) -> str:
-        path = self._path(file)
-        opened = path.getFileSystem(self._settings).open(path)
-        try:
-            return str(self._jvm.org.apache.commons.io.IOUtils.toString(opened, "UTF-8"))
-        finally:
-            opened.close()
-
-    def write(self, file: str, text: str) -> None:
-        path = self._path(file)
-        opened = path.getFileSystem(self._settings).create(path, False)
-        opened.write(bytearray(text, "utf-8"))
-        opened.close()
-
-    def _path(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(name)

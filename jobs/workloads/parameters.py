@@ -1,14 +1,33 @@
-"""Calls a function with parameters from a config file."""
+"""Parameters from a config file: functions are called with them, and numbers among them checked."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from eddy.errors import QueryError, quote, unknown_name
 
 Built = TypeVar("Built")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a number; `True` is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_number(value: Any, name: str, least: float = 0, *, where: str, most: float | None = None) -> float:
+    """Check a number that a user gave.
+
+    >>> check_number(2, "correlation", where="stream_star", most=1)
+    Traceback (most recent call last):
+    eddy.errors.QueryError: stream_star: correlation: expected a share from 0 to 1, got 2
+    """
+    if is_number(value) and value >= least and (most is None or value <= most):
+        return value
+    limits = f"a number of {least:g} or more" if most is None else f"a number from {least:g} to {most:g}"
+    told = "a share from 0 to 1" if (least, most) == (0, 1) else limits
+    raise QueryError(f"{where}: {name}: expected {told}, got {value!r}")
 
 
 def call(

@@ -36,16 +36,27 @@ quarter of the window at most."""
 class Segments:
     """All rows of a STeM, in slices by the order of arrival.
 
-    `delay` is how late rows may come, in ticks: so much longer they are kept, and so much longer are the slices. Rows
-    that come at once and stay, as those of a table, are in fewer slices.
+    A row goes once the watermark has passed its time by its `life`: the window, or the `horizon` within which another
+    row can meet it. `delay` is how late rows may come, in ticks: so much longer they are kept, and so much longer are
+    the slices. Rows that come at once and stay, as those of a table, are in fewer slices.
     """
 
-    def __init__(self, window: Window, delay: float | None = None, *, stays: bool = False, merge: bool = True) -> None:
+    def __init__(
+        self,
+        window: Window,
+        delay: float | None = None,
+        *,
+        horizon: float | None = None,
+        stays: bool = False,
+        merge: bool = True,
+    ) -> None:
+        own = window.ticks if isinstance(window, Range) else math.inf
+        self.life = own if horizon is None else min(own, horizon)
         self._segments: list[Segment] = []
         self._serial = 0
         self._span = math.inf
-        if isinstance(window, Range) and delay is not None:
-            self._span = (window.ticks + delay) / SEGMENTS_PER_WINDOW
+        if delay is not None:
+            self._span = (max(self.life, 0) + delay) / SEGMENTS_PER_WINDOW
         self._smallest = (
             max(FEWEST_SEALED, window.count // SEGMENTS_PER_WINDOW) if isinstance(window, Rows) else SMALLEST_SEALED
         )

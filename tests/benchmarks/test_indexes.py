@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import index_calls, indexes, joins, workloads
+from benchmarks.contenders import make_engine
 from benchmarks.indexes import CONTROL, FIVE, KINDS, OURS, PAIR, UNLIMITED, UNTIL
 from benchmarks.workloads import COMPLETE, Workload
 
@@ -34,7 +35,7 @@ def test_only_one_contender_keeps_all_indexes() -> None:
     parts = workloads.batches(short.data(2_000), 500)
     nbytes = {}
     for name in (UNTIL, UNLIMITED):
-        engine = indexes._engine(short, parts[0], "random", KINDS[name])
+        engine = make_engine(short, parts[0], "random", KINDS[name])
         if name == UNLIMITED:
             indexes.remove_limit(engine)
         for batch in parts:

@@ -60,6 +60,7 @@ access patterns: what each input is searched by
 
 windows and watermarks
   orders: by "at", window "10 minutes", rows up to "1 minute" late
+    a row can be met until the watermark has come to its time: clicks.at <= orders.at
   clicks: by "at", window "5 minutes", rows up to "90 seconds" late
   the watermark is that of the slowest stream; later rows are dropped and counted
 
@@ -70,8 +71,8 @@ filters, in the order in which "fixed" runs them
 aggregates of the answer on Spark
   by the newest time in a result: greatest(ordered, clicks.at (not selected)), withWatermark with any delay
   by the time of            withWatermark with at least
-  ordered                   "990 seconds"
-  clicks.at (not selected)  "960 seconds"
+  ordered                   "390 seconds"
+  clicks.at (not selected)  "390 seconds"
 
 state on Spark
   in the checkpoint: rows are kept to be joined

@@ -162,9 +162,9 @@ def test_a_workload_follows_from_its_seed() -> None:
     ("changes", "says"),
     [
         ({"operators": 0}, "attributes: operators: expected a whole number of 1 or more, got 0"),
-        ({"appear": 2}, "attributes: expected appear to be a share from 0 to 1, got 2"),
-        ({"correlation": "half"}, "attributes: expected correlation to be a share from 0 to 1, got 'half'"),
-        ({"cost_us": -1}, "attributes: expected cost_us of 0 or more, got -1"),
+        ({"appear": 2}, "attributes: appear: expected a share from 0 to 1, got 2"),
+        ({"correlation": "half"}, "attributes: correlation: expected a share from 0 to 1, got 'half'"),
+        ({"cost_us": -1}, "attributes: cost_us: expected a number of 0 or more, got -1"),
         ({"dear": 5}, "attributes: expected dear of 1 or more, with cost_us above 0, got 5"),
         ({"shape": "outliers"}, 'shape: unknown kind "outliers"; did you mean "outlier"?'),
         ({"shape": {"kind": "lognormal", "sigma": 0}}, "shape lognormal: expected sigma above 0, got 0"),

@@ -65,7 +65,7 @@ def test_what_no_index_answers_finds_the_same() -> None:
         ({"rates": [1, 0, 1]}, "rates: expected 3 numbers"),
         ({"multiplicity": 0}, "multiplicity"),
         ({"burst": 0}, "burst: expected a number from 1 to 100"),
-        ({"common": 1}, "common: expected true or false"),
+        ({"common": 1}, "common: expected True or False"),
     ],
 )
 def test_mistakes_are_told(wrong: dict[str, Any], said: str) -> None:

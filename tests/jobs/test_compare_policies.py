@@ -1,4 +1,4 @@
-"""compare_policies from a file to rows and a table."""
+"""An experiment, from its file to rows and a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eddy.comparison.compare import run_comparison
 from eddy.comparison.result import Comparison
 from eddy.comparison.runner import Local
 from eddy.errors import QueryError
-from eddy.jobs.compare_policies import main
+from eddy.jobs import cli
 from eddy.jobs.experiments.experiment import parse
 
 TINY = """
@@ -61,7 +61,7 @@ class Ran(NamedTuple):
 def run(conf: Path, *more: str) -> Ran:
     out = conf.with_suffix(".json")
     with redirect_stdout(io.StringIO()) as printed:
-        assert main([str(conf), "--json", str(out), *more]) == 0
+        assert cli.main(["compare", str(conf), "--out", str(out), *more]) == 0
     return Ran(json.loads(out.read_text("utf-8")), printed.getvalue())
 
 
@@ -114,7 +114,7 @@ def test_a_mistake_is_one_line_and_nothing_runs(
 ) -> None:
     conf = tmp_path / "wrong.toml"
     conf.write_text(TINY.replace(old, new), "utf-8")
-    assert main([str(conf), "--quiet"]) == 2
+    assert cli.main(["compare", str(conf), "--quiet"]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
     assert says in shown.err
@@ -124,7 +124,7 @@ def test_a_mistake_is_one_line_and_nothing_runs(
 def test_a_place_that_cannot_be_written_is_found_before_the_runs(
     conf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(conf), "--json", str(conf.parent / "nowhere" / "out.json")]) == 2
+    assert cli.main(["compare", str(conf), "--out", str(conf.parent / "nowhere" / "out.json")]) == 2
     assert f'there is no such folder as "{conf.parent / "nowhere"}"; make it first' in capsys.readouterr().err
 
 

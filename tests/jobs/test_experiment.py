@@ -95,7 +95,7 @@ def test_quick_tells_a_slip_in_what_it_leaves_out() -> None:
     shares = [number / 20 for number in range(12)]
     left_out = parse(values(workload={**STAR, "correlation": shares})).shrink().points
     assert [point.label.endswith(f"={share}") for point, share in zip(left_out, shares[::3], strict=True)] == [True] * 4
-    with pytest.raises(QueryError, match="expected correlation to be a share from 0 to 1, got 2"):
+    with pytest.raises(QueryError, match="correlation: expected a share from 0 to 1, got 2"):
         parse(values(workload={**STAR, "correlation": [*shares[:-1], 2.0]})).shrink()
 
 

@@ -150,7 +150,7 @@ def test_the_page_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not csv_of(page, "other").exists()
     rows.write_text("{}", "utf-8")
     assert main([str(page), str(rows)]) == 2
-    assert "expected the rows that compare_policies writes" in capsys.readouterr().err
+    assert "expected the rows that `eddy compare` writes" in capsys.readouterr().err
 
 
 def test_the_published_page_has_a_place_for_every_experiment_with_a_figure() -> None:

@@ -145,7 +145,7 @@ def test_agriculture_is_sold_written_about_and_does_badly() -> None:
         (lab_places, {"places": 4}, "lab_places: expected places to divide 54 sensors, got 4"),
         (lab_places, {"trace": "nowhere.txt"}, 'lab trace "nowhere.txt": cannot be read'),
         (market, {"rows": 0}, "market: rows: expected a whole number of 1 or more, got 0"),
-        (market, {"pattern_us": -1}, "market: expected pattern_us of 0 or more, got -1"),
+        (market, {"pattern_us": -1}, "market: pattern_us: expected a number of 0 or more, got -1"),
     ],
 )
 def test_a_wrong_parameter_is_one_clear_error(made: Any, parameters: dict[str, Any], says: str) -> None:

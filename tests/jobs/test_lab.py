@@ -87,8 +87,8 @@ def test_q2_has_four_random_ranges() -> None:
     ("parameters", "says"),
     [
         ({"query": "q3"}, 'workload lab: unknown query "q3"'),
-        ({"days": 99}, "workload lab: expected days to be a number up to 38, got 99"),
-        ({"cost_us": -1}, "workload lab: expected cost_us of 0 or more, got -1"),
+        ({"days": 99}, "workload lab: days: expected a number from 0.001 to 38, got 99"),
+        ({"cost_us": -1}, "workload lab: cost_us: expected a number of 0 or more, got -1"),
         ({"rows": 0}, "workload lab: rows: expected a whole number of 1 or more, got 0"),
         ({"trace": "nowhere.txt"}, 'lab trace "nowhere.txt": cannot be read'),
     ],

@@ -128,7 +128,7 @@ def test_no_command_tells_a_secret_of_a_broken_file(
 
 @pytest.mark.parametrize("wrong", ["[1, 2]", "{ b = 1 }", "2024-01-01"])
 def test_a_secret_of_a_wrong_type_is_not_told(wrong: str, tmp_path: Path) -> None:
-    for key in ("password", "kafka.ssl.keystore.key"):
+    for key in ("password", "ssl.secret", "Token", "fs.s3a.access.key", "kafka.ssl.keystore.key"):
         bad = f'"{key}" = ["{CANARY}", {wrong}]\nkafka.ssl.key.password'
         with pytest.raises(QueryError) as caught:
             load(written(tmp_path, JOB.replace("kafka.ssl.key.password", bad, 1)))

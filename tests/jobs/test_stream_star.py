@@ -73,7 +73,7 @@ def test_outcomes_are_independent_unless_asked_for() -> None:
 
 
 def test_the_truth_is_the_table() -> None:
-    workload = stream_star(3, {"table": "table1"}, rows=10)
+    workload = stream_star(3, [[0.32, 0.10, 0.55], [0.31, 0.20, 0.65], [0.27, 0.90, 0.60]], rows=10)
     assert workload.truth == {
         "attribute": "s.attrC",
         "values": [0, 1, 2],
@@ -216,8 +216,8 @@ def test_the_bound_is_that_of_the_table() -> None:
     [
         ({"operators": 0}, "stream_star: operators: expected a whole number of 1 or more, got 0"),
         ({"rows": 0.5}, "stream_star: rows: expected a whole number of 1 or more, got 0.5"),
-        ({"correlation": 2}, "stream_star: expected correlation to be a share from 0 to 1, got 2"),
-        ({"correlation": "half"}, "stream_star: expected correlation to be a share from 0 to 1, got 'half'"),
+        ({"correlation": 2}, "stream_star: correlation: expected a share from 0 to 1, got 2"),
+        ({"correlation": "half"}, "stream_star: correlation: expected a share from 0 to 1, got 'half'"),
         ({"spread": "poison"}, 'stream_star: unknown spread "poison"; did you mean "poisson"?'),
         ({"form": "table"}, 'stream_star: unknown form "table"; did you mean "tables"?'),
         (
@@ -231,7 +231,7 @@ def test_the_bound_is_that_of_the_table() -> None:
         ({"cost_us": [1, 0]}, "expected a cost_us above 0 for each of 2 operators, or one for all, got [1, 0]"),
         ({"groups": 0}, "stream_star: groups: expected a whole number of 1 or more, got 0"),
         ({"groups": 3}, "stream_star: expected groups of at most 2 operators, got 3"),
-        ({"groups": 2, "same": 1.2}, "stream_star: expected same to be a share from 0 to 1, got 1.2"),
+        ({"groups": 2, "same": 1.2}, "stream_star: same: expected a share from 0 to 1, got 1.2"),
         ({"groups": 2, "correlation": 0.5}, "stream_star: expected correlation or groups, got both"),
         (
             {"drift": {"kind": "permuted", "period": 5, "selectivities": SKEWED}},

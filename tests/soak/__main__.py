@@ -8,8 +8,7 @@
 
 The kinds: joins, filters (queries in process), spark (queries through Spark), states, parcels, files, settings (bad
 inputs), overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that
-are killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow),
-atheris (bytes that are bred to reach new lines of the reader of states, if it is installed).
+are killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any
 
 from tests.eddy.spark.killed import session
 from tests.eddy.spark.test_retried import survived
-from tests.soak import batches, bred
+from tests.soak import batches
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
 from tests.soak.loads import OVERLOAD
@@ -48,7 +47,6 @@ CASES = {
     "overload": 200,
     "faults": 1,
     "batches": 500,
-    "atheris": 200_000,
 }
 """How many of each kind: about half an hour on two cores, with nothing else running."""
 
@@ -81,7 +79,7 @@ FIGURES = {
     "faults survived": ("faults",),
     "overloads borne": ("overload",),
     "micro-batches in a row": ("batches",),
-    "bad inputs tried": ("states", "parcels", "files", "settings", "atheris"),
+    "bad inputs tried": ("states", "parcels", "files", "settings"),
 }
 """What is summed up of which kinds."""
 
@@ -99,8 +97,6 @@ def _run(kind: str, seed: int, start: int, stop: int) -> Caught:
         return _faults()
     if kind == "batches":
         return batches.run(stop - start)
-    if kind == "atheris":
-        return bred.run(seed, stop - start)
     with tempfile.TemporaryDirectory() as folder:
         if kind != "spark":
             return HUNTS[kind].run(seed, start, stop)

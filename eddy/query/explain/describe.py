@@ -12,10 +12,12 @@ from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter, write_after
+from eddy.query.horizons import Horizon, find_horizons
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.query.query import Query, Stream
 from eddy.query.state_need import choose_state, describe_state
 from eddy.sql import Column
+from eddy.sql.bind.writer import write_duration
 
 MICROSECONDS_PER_MILLISECOND = 1_000
 """Spark's watermark counts milliseconds."""
@@ -127,11 +129,14 @@ def list_patterns(query: Query) -> Iterator[str]:
 
 
 def list_windows(query: Query) -> Iterator[str]:
-    """Write each stream's time, window and delay."""
+    """Write each stream's time, window and delay, and for how long its rows can be met where conditions say so."""
+    horizons = find_horizons(query)
     for stream in query.streams:
         delay = f'rows up to "{stream.delay}" late' if stream.delay is not None else "no delay"
         time = f'by "{stream.time}"' if stream.time is not None else "no event time"
         yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
+        if (horizon := horizons.get(stream.name)) is not None and horizon.because:
+            yield f"    a row can be met until the watermark {_passing_text(stream, horizon)}"
     if all(stream.delay is not None for stream in query.streams):
         yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
     else:
@@ -142,8 +147,9 @@ def list_warnings(query: Query) -> Iterator[str]:
     """Warn of settings that are allowed, and seldom meant."""
     if len(query.streams) == 1:
         return
+    horizons = find_horizons(query)
     for stream in query.streams:
-        if isinstance(stream.window, Unbounded):
+        if isinstance(stream.window, Unbounded) and stream.name not in horizons:
             yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
@@ -154,9 +160,7 @@ def list_aggregates(query: Query) -> Iterator[str]:
     """Write how to aggregate results so that Spark drops none.
 
     A result comes out when its last row arrives, which is on time: so the newest time in it is not below the
-    watermark, whatever else is. A time of another row in it may be. While no row of a stream comes later than its
-    delay says, that of stream `i` is no older than the newest time that Spark has been shown in results by its own
-    window, and the window and the delay of the stream that is furthest behind.
+    watermark, whatever else is. A time of another row in it may be.
     """
     if any(stream.time is None for stream in query.streams):
         yield "  none: no row has an event time"
@@ -174,27 +178,27 @@ def list_aggregates(query: Query) -> Iterator[str]:
 
 
 def _list_delays(query: Query, columns: list[str]) -> Iterator[list[str]]:
+    horizons = find_horizons(query)
+    # By how much the newest time in a result may be later than that of the stream's own row.
+    spans = {name: max(horizon.ticks, 0) for name, horizon in horizons.items()}
+    if len(query.streams) == 1:
+        spans = {query.streams[0].name: 0}
     for stream, column in zip(query.streams, columns, strict=True):
-        needed = _find_delay(query, stream)
-        yield [column, "none is enough" if needed is None else _delay_text(stream, needed)]
+        bounded = len(spans) == len(query.streams)
+        yield [column, _delay_text(stream, _find_delay(query, stream, spans)) if bounded else "none is enough"]
 
 
-def _find_delay(query: Query, stream: Stream) -> float | None:
+def _find_delay(query: Query, stream: Stream, spans: Mapping[str, float]) -> float:
     """Find the delay for aggregates by the time of one stream.
 
-    Gives None if no delay is long enough.
+    A result comes with the row that completes it. That row comes after one of its stream that is in the newest result,
+    so the newest time that Spark has seen may be ahead of this stream's row by all of these:
+
+        row of this stream --its span--> row that comes --its delay--> row in the newest result --its span--> newest
     """
-    found = stream.delay_ticks or 0
-    for other in query.streams:
-        if other is stream:
-            continue
-        if not (isinstance(stream.window, Range) and isinstance(other.window, Range)):
-            return None
-        # The newest time that Spark has seen may be ahead of this stream's row by all of these:
-        #
-        #     row of this stream --its window--> newest in its result --other's window, other's delay--> newest seen
-        found = max(found, stream.window.ticks + other.window.ticks + (other.delay_ticks or 0))
-    return found
+    own = spans[stream.name]
+    last = (spans[one.name] + (one.delay_ticks or 0) + (own if one is not stream else 0) for one in query.streams)
+    return max(last)
 
 
 def _delay_text(stream: Stream, ticks: float | None) -> str:
@@ -205,6 +209,15 @@ def _delay_text(stream: Stream, ticks: float | None) -> str:
     numbers = isinstance(stream.delay, int | float)
     millis = math.ceil((ticks or 0) / (1 if numbers else MICROSECONDS_PER_MILLISECOND))
     return f'"{millis // 1_000} seconds"' if millis % 1_000 == 0 else f'"{millis} milliseconds"'
+
+
+def _passing_text(stream: Stream, horizon: Horizon) -> str:
+    """Write how far the watermark passes a row while it can be met, and why."""
+    is_number = isinstance(stream.delay, int | float)
+    length = f"{abs(horizon.ticks)}" if is_number else write_duration(int(abs(horizon.ticks)))
+    side = "past" if horizon.ticks > 0 else "before"
+    place = f"is {length} {side} its time" if horizon.ticks else "has come to its time"
+    return f"{place}: {' and '.join(horizon.because)}"
 
 
 def _find_output(query: Query, stream: Stream) -> str:

@@ -33,8 +33,8 @@ from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
 from eddy.query.explain.describe import describe_query
 from eddy.query.lookups import Lookups, check_apart, name_joined
+from eddy.query.pushed_filter import SparkText
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
-from eddy.query.spark_text import SparkText
 from eddy.spark import workers
 from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen

@@ -137,18 +137,25 @@ class Expression:
         left, right = node.args
         return ComparedPair(self._at(left), node.name, self._at(right))
 
-    def shifted_column(self) -> Column | None:
-        """Give the column, if it is one plus or minus a constant."""
-        node = self._node
-        while isinstance(node, Call) and node.name in ("+", "-"):
-            left, right = node.args
-            if not _has_columns(right):
-                node = left
-            elif node.name == "+" and not _has_columns(left):
-                node = right
-            else:
+    def signed_columns(self) -> list[tuple[int, Column]] | None:
+        """Give each column with its sign, if it is columns and constants that are added and taken away."""
+        found: list[tuple[int, Column]] = []
+        pending = [(1, self._node)]
+        while pending:
+            sign, node = pending.pop()
+            if isinstance(node, Ref):
+                found.append((sign, node.column))
+            elif isinstance(node, Call) and node.name in ("+", "-"):
+                left, right = node.args
+                pending += [(sign, left), (sign if node.name == "+" else -sign, right)]
+            elif _has_columns(node):
                 return None
-        return node.column if isinstance(node, Ref) else None
+        return found
+
+    def inside_absolute(self) -> Expression | None:
+        """Give what is between the brackets of `abs(..)`, if it is nothing else."""
+        node = self._node
+        return self._at(node.args[0]) if isinstance(node, Call) and node.name == "abs" else None
 
     def as_column(self) -> Column | None:
         """Give the column, if it is nothing else."""

@@ -30,6 +30,7 @@ from eddy.jobs.experiments.workloads.selectivities import Selectivities, best_or
 from eddy.jobs.experiments.workloads.selectivities import selectivities as table_of
 from eddy.jobs.experiments.workloads.shapes import Told
 from eddy.jobs.experiments.workloads.shapes import shape as shape_of
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Integers, Mask
 
 ROWS = 60_000
@@ -154,11 +155,9 @@ def _check(operators: object, rows: object, appear: object, correlation: object,
     for name, number in (("operators", operators), ("rows", rows)):
         check_whole(number, name, where="attributes")
     for name, share in (("appear", appear), ("correlation", correlation)):
-        if not isinstance(share, int | float) or not 0 <= share <= 1:
-            raise QueryError(f"attributes: expected {name} to be a share from 0 to 1, got {share!r}")
-    if not isinstance(cost_us, int | float) or cost_us < 0:
-        raise QueryError(f"attributes: expected cost_us of 0 or more, got {cost_us!r}")
-    if not isinstance(dear, int | float) or dear < 1 or (dear > 1 and not cost_us):
+        check_number(share, name, where="attributes", most=1)
+    check_number(cost_us, "cost_us", where="attributes")
+    if check_number(dear, "dear", 1, where="attributes") > 1 and not cost_us:
         raise QueryError(f"attributes: expected dear of 1 or more, with cost_us above 0, got {dear!r}")
 
 

@@ -6,11 +6,12 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from eddy.errors import QueryError
+from eddy.jobs.workloads.parameters import check_number, is_number
 
 MaskFunction = Callable[[np.ndarray[Any, Any]], np.ndarray[Any, np.dtype[np.bool_]]]
 
@@ -29,18 +30,12 @@ def check_costs(cost_us: object, operators: int, where: str) -> list[float]:
     """
     if isinstance(cost_us, Sequence) and not isinstance(cost_us, str):
         works = list(cost_us[0] if len(cost_us) == 1 and isinstance(cost_us[0], list) else cost_us)
-        if len(works) != operators or not all(_is_work(work) and work for work in works):
+        if len(works) != operators or not all(is_number(work) and work > 0 for work in works):
             raise QueryError(
                 f"{where}: expected a cost_us above 0 for each of {operators} operators, or one for all, got {works!r}"
             )
         return works
-    if not _is_work(cost_us):
-        raise QueryError(f"{where}: expected cost_us of 0 or more, got {cost_us!r}")
-    return [cost_us] * operators
-
-
-def _is_work(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return [check_number(cost_us, "cost_us", where=where)] * operators
 
 
 def add_work(judge: MaskFunction, microseconds: float) -> MaskFunction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,20 +17,23 @@ PIECES = 25
 """Pieces into which a gradual change is cut for who is told of it: in each the share changes by a twenty-fifth."""
 
 
-class Drift(Protocol):
+class Drift(ABC):
     """A schedule of selectivities."""
 
+    @abstractmethod
     def mix(self, before: Floats, after: Floats, classes: Integers, positions: Integers) -> Floats:
         """Give each operator's selectivities for some tuples, as they are at their numbers."""
 
+    @abstractmethod
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the numbers of the tuples at which a change begins."""
 
     def steps(self, rows: int) -> tuple[int, ...]:
         """Give the numbers of the tuples between which the share hardly changes."""
+        return self.points(rows)
 
 
-class Weighted(ABC):
+class Weighted(Drift):
     """A schedule from one table of selectivities to another."""
 
     @abstractmethod
@@ -60,10 +63,6 @@ class Sudden(Weighted):
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the one change."""
         return (self.at,) if self.at < rows else ()
-
-    def steps(self, rows: int) -> tuple[int, ...]:
-        """Give the one change."""
-        return self.points(rows)
 
 
 @dataclass(frozen=True)
@@ -109,13 +108,9 @@ class Recurring(Weighted):
         """Give the beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
 
-    def steps(self, rows: int) -> tuple[int, ...]:
-        """Give the beginnings of all periods but the first."""
-        return self.points(rows)
-
 
 @dataclass(frozen=True)
-class Permuted:
+class Permuted(Drift):
     """Operators change their selectivities among each other.
 
     After each period they are dealt out anew; the first one has the table as it is.
@@ -149,10 +144,6 @@ class Permuted:
     def points(self, rows: int) -> tuple[int, ...]:
         """Give the beginnings of all periods but the first."""
         return tuple(range(self.period, rows, self.period))
-
-    def steps(self, rows: int) -> tuple[int, ...]:
-        """Give the beginnings of all periods but the first."""
-        return self.points(rows)
 
 
 def sudden(_operators: int, _seed: int, *, at: int) -> Drift:

@@ -16,6 +16,7 @@ import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.experiments.workloads.burn import MaskFunction, add_work
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ START = np.datetime64("2004-02-28T06:00:00", "us")
 DAY = 24.0
 MOST_DAYS = 38
 """As long as the real trace. By then the first batteries are empty."""
+
+FEWEST_DAYS = 0.001
+"""Somewhat more than a minute."""
 
 WEATHER_DAYS = 5.0
 """Between one spell of warm weather and the next."""
@@ -133,10 +137,9 @@ def lab(
 def _check(query: object, rows: object, days: object, cost_us: object) -> None:
     check_choice(query, (*QUERIES, JOINED), "query", where="workload lab")
     check_whole(rows, "rows", where="workload lab")
-    if days is not None and (not isinstance(days, int | float) or not 0 < days <= MOST_DAYS):
-        raise QueryError(f"workload lab: expected days to be a number up to {MOST_DAYS}, got {days!r}")
-    if not isinstance(cost_us, int | float) or cost_us < 0:
-        raise QueryError(f"workload lab: expected cost_us of 0 or more, got {cost_us!r}")
+    if days is not None:
+        check_number(days, "days", FEWEST_DAYS, where="workload lab", most=MOST_DAYS)
+    check_number(cost_us, "cost_us", where="workload lab")
     if query == JOINED and cost_us:
         raise QueryError(f'workload lab: cost_us is for filters; query "{JOINED}" has none, got {cost_us!r}')
 

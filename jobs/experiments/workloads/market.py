@@ -15,8 +15,9 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_whole
+from eddy.errors import check_whole
 from eddy.jobs.experiments.workloads.burn import add_work
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Integers, Mask
 
 MARKET_ROWS = 40_000
@@ -58,8 +59,7 @@ def market(*, rows: int = MARKET_ROWS, seed: int = 0, pattern_us: float = PATTER
     ('stocks', 'news', 'blogs', 'rates')
     """
     check_whole(rows, "rows", where="market")
-    if not isinstance(pattern_us, int | float) or pattern_us < 0:
-        raise QueryError(f"market: expected pattern_us of 0 or more, got {pattern_us!r}")
+    check_number(pattern_us, "pattern_us", where="market")
     rng = np.random.default_rng([seed, 9])
     end = rows * SECONDS["stocks"]
     data = {name: make(rng, max(round(end / SECONDS[name]), 1)) for name, make in MAKERS.items()}

@@ -13,11 +13,8 @@ import numpy as np
 
 from eddy.errors import QueryError, check_choice, check_whole
 from eddy.jobs.experiments.workloads.ordering.exact import MOST_OPERATORS, find_cheapest
-from eddy.jobs.workloads.parameters import call
+from eddy.jobs.workloads.parameters import call, check_number
 from eddy.tuples.arrays import Floats
-
-TABLE1 = ((0.32, 0.10, 0.55), (0.31, 0.20, 0.65), (0.27, 0.90, 0.60))
-"""Table 1 of the paper: three classes, three operators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,13 +103,6 @@ def partitions(operators: int, _seed: int, *, p: int = 3, low: float = 0.2, high
     return Selectivities(values=values, facts={"partitions": p})
 
 
-def table1(operators: int, _seed: int) -> Selectivities:
-    """Table 1 of the paper."""
-    if operators != 3:
-        raise QueryError(f"selectivities table1: expected three operators, got {operators}")
-    return Selectivities(values=np.array(TABLE1))
-
-
 def uniform(operators: int, _seed: int, *, selectivity: float | Sequence[Any] = 0.5, classes: int = 4) -> Selectivities:
     """Make classes that do not differ.
 
@@ -130,7 +120,6 @@ TABLES: dict[str, Callable[..., Selectivities]] = {
     "skew": skew,
     "random": random,
     "partitions": partitions,
-    "table1": table1,
     "uniform": uniform,
 }
 """The tables that have a name."""
@@ -202,6 +191,4 @@ def _check_table(values: Floats, operators: int) -> Selectivities:
 
 
 def _share(table: str, name: str, value: object) -> float:
-    if not isinstance(value, float | int) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise QueryError(f"selectivities {table}: expected {name} to be a share from 0 to 1, got {value!r}")
-    return float(value)
+    return check_number(value, name, where=f"selectivities {table}", most=1)

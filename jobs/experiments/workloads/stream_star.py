@@ -21,6 +21,7 @@ from eddy.jobs.experiments.workloads.ordering.groups import SAME, check_groups, 
 from eddy.jobs.experiments.workloads.selectivities import Selectivities, best_calls, best_order, calls_of
 from eddy.jobs.experiments.workloads.selectivities import selectivities as table_of
 from eddy.jobs.experiments.workloads.spread import CLASSIFIER, SPREADS, Spread
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Integers, Mask
 
 STAR_ROWS = 100_000
@@ -171,8 +172,7 @@ def stream_star(  # noqa: PLR0913  what a config file may say
 def _check(operators: object, rows: object, correlation: float, form: object, spread: object) -> None:
     for name, number in (("operators", operators), ("rows", rows)):
         check_whole(number, name, where="stream_star")
-    if not isinstance(correlation, int | float) or not 0 <= correlation <= 1:
-        raise QueryError(f"stream_star: expected correlation to be a share from 0 to 1, got {correlation!r}")
+    check_number(correlation, "correlation", where="stream_star", most=1)
     check_choice(form, FORMS, "form", where="stream_star")
     check_choice(spread, SPREADS, "spread", where="stream_star")
 

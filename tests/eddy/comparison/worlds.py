@@ -48,9 +48,7 @@ def experiment(**changes: Any) -> Any:
 
 def comparison(**changes: Any) -> Comparison:
     """It has been run."""
-    return run_comparison(
-        experiment(**changes), Local(), command="python -m eddy.jobs.compare_policies small.toml", quiet=True
-    )
+    return run_comparison(experiment(**changes), Local(), command="eddy compare small.toml", quiet=True)
 
 
 def run(policy: str, seconds: float, calls: int = 100, **more: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ a row of the first. What a key finds in both is found again for every row that h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_whole
+from eddy.errors import QueryError, check_flag, check_whole
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Integers
 
 NAMES = "rstuvwx"
@@ -56,11 +57,11 @@ def chain(  # noqa: PLR0913  what an experiment may vary
     >>> chain(rows=600, window=100).query.inputs
     ('r', 's', 't')
     """
-    _check(
-        {"meets": (meets, 0, 1), "burst": (burst, 1, MOST_BURST)}, {"common": common, "scan": scan, "by_rows": by_rows}
-    )
     check_whole(streams, "streams", 3, where="chain", most=len(NAMES))
-    _check_wholes(multiplicity=multiplicity, window=window, rows=rows)
+    check_number(meets, "meets", where="chain", most=1)
+    check_number(burst, "burst", 1, where="chain", most=MOST_BURST)
+    _check(multiplicity=multiplicity, window=window, rows=rows)
+    _check_flags(common=common, scan=scan, by_rows=by_rows)
     shares, names = _read_rates(rates, streams), NAMES[:streams]
     counts, held = (np.maximum((shares * size).astype(np.int64), 1).tolist() for size in (rows, window))
     windows = [eddy.Rows(size) for size in held] if by_rows else [eddy.Range(window)] * streams
@@ -97,19 +98,14 @@ def _make_data(
     return data
 
 
-def _check(shares: Mapping[str, tuple[object, float, float]], switches: Mapping[str, object]) -> None:
-    for name, (given, least, most) in shares.items():
-        if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
-            said = "a share" if most == 1 else "a number"
-            raise QueryError(f"chain: {name}: expected {said} from {least:g} to {most:g}, got {given!r}")
-    for name, switch in switches.items():
-        if not isinstance(switch, bool):
-            raise QueryError(f"chain: {name}: expected true or false, got {switch!r}")
-
-
-def _check_wholes(**wholes: object) -> None:
+def _check(**wholes: object) -> None:
     for name, number in wholes.items():
         check_whole(number, name, where="chain")
+
+
+def _check_flags(**flags: object) -> None:
+    for name, flag in flags.items():
+        check_flag(flag, name, where="chain")
 
 
 def _query(names: str, windows: Sequence[eddy.Range | eddy.Rows], joins: Sequence[str]) -> eddy.Query:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import eddy
 from eddy.comparison.workload import CHANGED_AT, Workload
 from eddy.errors import QueryError, check_whole, is_whole
-from eddy.jobs.workloads.parameters import call
+from eddy.jobs.workloads.parameters import call, is_number
 from eddy.tuples.arrays import Floats, Integers
 
 ROUTE_ROWS = 160_000
@@ -245,7 +245,7 @@ def _recipe(streams: int, paths: object, cardinality: object, skew: object, fan_
             f"multi_route: paths: expected a whole number from 1 to {most}, or one for each of {streams} streams, "
             f"got {paths!r}"
         )
-    if isinstance(skew, bool) or not isinstance(skew, int | float) or not 0 <= skew < 1:
+    if not is_number(skew) or not 0 <= skew < 1:
         raise QueryError(f"multi_route: skew: expected a number of 0 or more and below 1, got {skew!r}")
     return Recipe(
         streams=streams,

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError, check_choice, check_whole
+from eddy.errors import check_choice, check_whole
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Integers
 
 NAMES = "rstu"
@@ -75,8 +76,7 @@ def points(
     check_choice(point, RATES, "point", where="points")
     for name, size in {"window": window, "rows": rows}.items():
         check_whole(size, name, where="points")
-    if isinstance(common, bool) or not isinstance(common, int | float) or not 0 <= common <= 1:
-        raise QueryError(f"points: common: expected a share from 0 to 1, got {common!r}")
+    check_number(common, "common", where="points", most=1)
     rates, rng = RATES[point], np.random.default_rng([seed, 52])
     groups = _list_groups(dict(zip(PAIRS, SELECTIVITIES[point], strict=True)), common)
     data = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from eddy.errors import QueryError, check_whole
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Mask
 
 SAME = 0.8
@@ -19,8 +20,7 @@ def check_groups(operators: int, groups: object, same: object, correlation: floa
     """Check what a user may say about groups."""
     if check_whole(groups, "groups", where=where) > operators:
         raise QueryError(f"{where}: expected groups of at most {operators} operators, got {groups}")
-    if isinstance(same, bool) or not isinstance(same, int | float) or not 0 <= same <= 1:
-        raise QueryError(f"{where}: expected same to be a share from 0 to 1, got {same!r}")
+    check_number(same, "same", where=where, most=1)
     if correlation and groups != 1:
         raise QueryError(f"{where}: expected correlation or groups, got both")
 

@@ -14,6 +14,7 @@ import eddy
 from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole
 from eddy.jobs.experiments.workloads.ordering.exact import best_on_data, cost_by_row, name_order
+from eddy.jobs.workloads.parameters import check_number
 from eddy.tuples.arrays import Floats, Integers
 
 LOOKUP_ROWS = 30_000
@@ -67,8 +68,8 @@ def lookups(
 def _check(tables: int, match: object, fan_out: object) -> tuple[Floats, Integers]:
     """Read the share of rows that find a key in each table, and the rows that they find."""
     shares, made = _one_each("match", match, tables), _one_each("fan_out", fan_out, tables)
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise QueryError(f"lookups: expected match to be a share from 0 to 1, got {match!r}")
+    for share in shares.tolist():
+        check_number(share, "match", where="lookups", most=1)
     if not ((made >= 1) & (made % 1 == 0)).all():
         raise QueryError(f"lookups: expected fan_out to be a whole number of 1 or more, got {fan_out!r}")
     return shares, made.astype(np.int64)

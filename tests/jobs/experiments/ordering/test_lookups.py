@@ -53,7 +53,7 @@ def test_a_star_follows_from_its_seed() -> None:
     [
         ({"tables": 0}, "lookups: tables: expected a whole number of 1 or more, got 0"),
         ({"keys": 0}, "lookups: keys: expected a whole number of 1 or more, got 0"),
-        ({"match": 1.5}, "lookups: expected match to be a share from 0 to 1, got 1.5"),
+        ({"match": 1.5}, "lookups: match: expected a share from 0 to 1, got 1.5"),
         ({"match": [0.5, 0.5]}, "lookups: expected one match for all of 3 tables or one for each, got [0.5, 0.5]"),
         ({"match": "half"}, "lookups: expected one match for all of 3 tables or one for each, got 'half'"),
         ({"fan_out": 0}, "lookups: expected fan_out to be a whole number of 1 or more, got 0"),

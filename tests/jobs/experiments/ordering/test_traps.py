@@ -102,7 +102,7 @@ def test_a_stream_of_numbers_follows_from_its_seed() -> None:
         ({"rows": 0}, "traps: rows: expected a whole number of 1 or more, got 0"),
         ({"change": 5}, "traps: expected a change in example 4.6.1 only, got 5"),
         ({"example": "4.6.1", "change": 0}, "traps: change: expected a whole number of 1 or more, got 0"),
-        ({"cost_us": -1}, "traps: expected cost_us of 0 or more, got -1"),
+        ({"cost_us": -1}, "traps: cost_us: expected a number of 0 or more, got -1"),
     ],
 )
 def test_a_wrong_parameter_is_one_clear_error(parameters: dict[str, Any], says: str) -> None:
