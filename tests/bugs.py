@@ -1023,8 +1023,8 @@ BUGS = (
     Bug(
         name="after a restart no stream is calm before its first rows",
         file="policies/query_mesh/policy.py",
-        old='calm += [plain["calm"] for plain in restored if "calm" in plain]',
-        new='calm += [False for plain in restored if "calm" in plain]',
+        old='calm += [plain["calm"] for plain in restored]',
+        new="calm += [False for plain in restored]",
         tests=("tests/policies/query_mesh/test_join_routes.py",),
     ),
     Bug(

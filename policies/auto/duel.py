@@ -336,13 +336,10 @@ class Duel:
     @staticmethod
     def restore(state: dict[str, Any]) -> Duel:
         """From a snapshot."""
-        turns, warm, hoped, seen, rounds, *glanced = state["numbers"]
+        turns, warm, hoped, seen, rounds, glanced, tried = state["numbers"]
         duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
-        if glanced:
-            duel.glanced, duel.tried = bool(glanced[0]), int(sum(glanced[1:]))
-            sides = (duel.challenger, duel.champion, *duel.level)
-            for side, sums in zip(sides, state["sides"], strict=True):
-                side.sums = list(map(float, sums))
-            duel.pairs.sums = list(map(float, state["pairs"]))
-        # An older version did not know which rows came together: its duel begins anew.
+        duel.glanced, duel.tried = bool(glanced), int(tried)
+        for side, sums in zip((duel.challenger, duel.champion, *duel.level), state["sides"], strict=True):
+            side.sums = list(map(float, sums))
+        duel.pairs.sums = list(map(float, state["pairs"]))
         return duel

@@ -35,6 +35,5 @@ class Thinking:
         thinking = Thinking()
         thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
         thinking.calls, thinking.waking = float(state[2]), float(state[3])
-        if len(state) > 4:
-            thinking.arrears.sums = list(map(float, state[4]))
+        thinking.arrears.sums = list(map(float, state[4]))
         return thinking

@@ -377,18 +377,16 @@ class Knowledge:
 
         Says whether it could.
         """
-        if plain.get("cells", arrays["running"].shape[-1] - 1) != self._how.cells:
+        if plain["cells"] != self._how.cells:
             return False
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self._running.restore(arrays["running"])
-        self._editions.restore(plain.get("editions", ()))
-        for cost, state in zip(self.costs, plain.get("costs", ()), strict=False):
+        self._editions.restore(plain["editions"])
+        for cost, state in zip(self.costs, plain["costs"], strict=True):
             cost.restore(state)
-        self._early = {Hop(*hop) for hop in plain.get("early", ())}
-        refined = plain.get("refined", {})
-        self._refined = {int(attribute): np.array(buckets, np.uint8) for attribute, buckets in refined.items()}
-        if "lifts" in plain:
-            self._lifts.restore(plain["lifts"], arrays["lifts"])
+        self._early = {Hop(*hop) for hop in plain["early"]}
+        self._refined = {int(attribute): np.array(b, np.uint8) for attribute, b in plain["refined"].items()}
+        self._lifts.restore(plain["lifts"], arrays["lifts"])
         return True

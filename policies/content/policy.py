@@ -140,10 +140,9 @@ class Content(Policy):
         return state
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot; an older version kept the guards by themselves."""
+        """Go on from a snapshot."""
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["known"].items()):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
-            guards = state.get("guards", {})
-            self._stream(origin).restore({"guard": guards[origin], **plain} if origin in guards else plain, arrays)
+            self._stream(origin).restore(plain, arrays)

@@ -289,8 +289,7 @@ class StreamContent:
         return plain, arrays
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
-        """Go on from a snapshot; one of an older version has no menu."""
+        """Go on from a snapshot."""
         if self.known.restore(plain, arrays):
-            self._menu = Menu.restore(plain["menu"]) if plain.get("menu") else None
-        if "guard" in plain:
-            self._guard.restore(plain["guard"])
+            self._menu = Menu.restore(plain["menu"]) if plain["menu"] else None
+        self._guard.restore(plain["guard"])

@@ -36,9 +36,6 @@ to."""
 ASKED = "asked "
 """The names of the arrays of a question begin with this, in a snapshot."""
 
-NUMBERS = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait")
-"""What a question has of plain values, besides the overheads."""
-
 REFINED = "refined "
 """The names of those that say which bucket a value has begin with this."""
 
@@ -82,7 +79,8 @@ class Question:
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
-        plain = {name: getattr(self, name) for name in NUMBERS} | {"overheads": asdict(self.overheads)}
+        names = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait")
+        plain = {name: getattr(self, name) for name in names} | {"overheads": asdict(self.overheads)}
         plain["steps"] = self.steps if np.isfinite(self.steps) else None
         tables = self.tables.snapshot() | {f"{REFINED}{a}": buckets for a, buckets in self.tables.refined.items()}
         arrays = {"shares": self.shares, "prices": self.prices} | tables
@@ -96,7 +94,7 @@ class Question:
         refined = {name: array for name, array in arrays.items() if name.startswith(REFINED)}
         tables.refined = {int(name.removeprefix(REFINED)): buckets.copy() for name, buckets in refined.items()}
         steps = float("inf") if plain["steps"] is None else plain["steps"]
-        told = {**{name: plain[name] for name in NUMBERS}, "overheads": Overheads(**plain["overheads"]), "steps": steps}
+        told = {**plain, "overheads": Overheads(**plain["overheads"]), "steps": steps}
         return Question(**told, shares=arrays["shares"].copy(), prices=arrays["prices"].copy(), tables=tables)
 
 
@@ -191,7 +189,7 @@ class UnderWay:
         return {"asked": [plain, saved.steps, saved.seconds]}, named
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; one from before decisions were taken in steps has none."""
+        """Go on from a snapshot; there is no question where nothing was under way."""
         if "asked" in plain:
             question, steps, seconds = plain["asked"]
             ours = {name.removeprefix(ASKED): array for name, array in arrays.items() if name.startswith(ASKED)}

@@ -84,8 +84,7 @@ class Mesh:
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        names = ("seconds", "share", "own") if self.own else ("seconds", "share")
-        lists = {name: list(getattr(self, name)) for name in names}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -96,7 +95,7 @@ class Mesh:
             tree=(Grid if "group" in state["tree"] else Tree).restore(state["tree"]),
             seconds=tuple(state["seconds"]),
             share=tuple(state["share"]),
-            own=tuple(state.get("own", ())),
+            own=tuple(state["own"]),
             **{name: state[name] for name in _NUMBERS},
         )
 
@@ -233,23 +232,16 @@ class Generation:
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Generation:
-        """Restore a generation from a snapshot.
-
-        One without `passing` goes on with its mesh, and the next mesh has promises again.
-        """
-        mesh = Mesh.restore(state["mesh"])
-        watched = "passing" in state
-        passing = map(PassCounts.restore, state["passing"]) if watched else map(PassCounts.expect_nothing, mesh.routes)
+        """The generation that a snapshot was taken of."""
         return Generation(
             number=state["number"],
             reason=state["reason"],
             seconds=state["seconds"],
-            mesh=mesh,
-            # A snapshot from before prices went by class has the same ones for all ways.
-            costs=np.atleast_2d(np.array(state["costs"])) * np.ones((len(mesh.routes), 1)),
+            mesh=Mesh.restore(state["mesh"]),
+            costs=np.array(state["costs"]),
             watch=Watch.restore(state["watch"]),
             wheels=tuple(map(Wheel.restore, state["wheels"])),
-            passing=tuple(passing),
+            passing=tuple(map(PassCounts.restore, state["passing"])),
         )
 
 

@@ -96,7 +96,7 @@ class QueryMesh(Policy):
         told = {origin: stream.decision for origin, (stream, _) in self._streams.items()}
         for origin, (plain, _) in self._restored.items():
             made_for = plain["made for"]
-            if plain.get("told", False) and self._setting(origin, made_for[0]) == made_for:
+            if plain["told"] and self._setting(origin, made_for[0]) == made_for:
                 told[origin] = Generation.restore(plain["current"]).decision(origin, made_for[0])
         decisions = [decision for _, decision in sorted(told.items())]
         joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
@@ -301,20 +301,20 @@ class QueryMesh(Policy):
         calm += [routes.is_calm for routes in self._joins.values()]
         # Streams that were restored are as they were, until their first rows come.
         restored = [*(plain for plain, _ in self._restored.values()), *self._restored_joins.values()]
-        calm += [plain["calm"] for plain in restored if "calm" in plain]
+        calm += [plain["calm"] for plain in restored]
         return bool(calm) and all(calm)
 
     @property
     def is_new(self) -> bool:
         """Whether there is no mesh of some stream yet, nor any that was given up."""
-        restored = any(plain.get("new", False) for plain, _ in self._restored.values())
+        restored = any(plain["new"] for plain, _ in self._restored.values())
         is_empty = not (self._streams or self._restored or self._joins or self._restored_joins)
         return is_empty or restored or any(stream.is_new for stream, _ in self._streams.values())
 
     @property
     def is_urgent(self) -> bool:
         """Whether some stream has changed, and waits for a sample; or calls alone count."""
-        restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
+        restored = [plain["urgent"] for plain, _ in self._restored.values()]
         waiting = any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
         return waiting or self._plan.costs == "unit"
 
@@ -347,12 +347,12 @@ class QueryMesh(Policy):
         What it has of a stream is taken up when the stream's first rows come.
         """
         self._uses.restore(state["uses"])
-        self._restored_joins = dict(state.get("joins", {}))
+        self._restored_joins = dict(state["joins"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             own = f"{number} "
             arrays = {name.removeprefix(own): value for name, value in state.items() if name.startswith(own)}
             self._restored[origin] = (plain, arrays)
-        for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
+        for number, (origin, samples) in enumerate(state["handed"].items()):
             self._handed[origin] = [
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)

@@ -44,8 +44,6 @@ LEAST_DECISION = 10e-3
 
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
 
-NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
-
 
 class StreamMesh:
     """Samples, statistics and the current mesh of one stream.
@@ -338,7 +336,7 @@ class StreamMesh:
             "numbers": {name: float(number) for name, number in self.schedule.numbers.items()},
             "total": self.evidence.rows.total,
             "begun": self.evidence.rows.begun,
-            "former": [] if self._former is None else [self._former.snapshot()],
+            "former": None if self._former is None else self._former.snapshot(),
             "first hops": self._first_hops.snapshot(),
             "looks": self.looks.snapshot(),
             "notes": self.notes.snapshot(),
@@ -355,21 +353,19 @@ class StreamMesh:
         """Go on from a snapshot of the same operators."""
         self.rates.restore(plain)
         self.current = None if plain["current"] is None else Generation.restore(plain["current"])
-        self._reason, self._noticed = plain["reason"], plain.get("noticed", "")
-        self.schedule.restore(plain["numbers"], self.current)
-        for mesh in plain.get("former", ())[-1:]:
-            self._former = Mesh.restore(mesh)
-        self._first_hops.restore(plain.get("first hops", NO_TABLES))
-        self.looks.restore(plain.get("looks", (0.0, 0.0)))
-        self.notes.restore(plain.get("notes", (0.0, 0.0)))
-        self._editions.restore(plain.get("editions", ()))
-        self.evidence.prices.restore(plain.get("class prices", ((), ())))
-        self.evidence.tried = plain.get("tried", 0)
-        if "guard" in plain:
-            self.guard.restore(plain["guard"])
-        self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)
+        self._reason, self._noticed = plain["reason"], plain["noticed"]
+        self.schedule.restore(plain["numbers"])
+        self._former = None if plain["former"] is None else Mesh.restore(plain["former"])
+        self._first_hops.restore(plain["first hops"])
+        self.looks.restore(plain["looks"])
+        self.notes.restore(plain["notes"])
+        self._editions.restore(plain["editions"])
+        self.evidence.prices.restore(plain["class prices"])
+        self.evidence.tried = plain["tried"]
+        self.guard.restore(plain["guard"])
+        self.evidence.rows.restore(plain["total"], plain["begun"], arrays)
         self.evidence.by_bucket.restore(arrays)
-        self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain.get("refined", ())})
-        self.evidence.is_independent = plain.get("independent", False)
-        self.pace.restore(plain)
+        self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain["refined"]})
+        self.evidence.is_independent = plain["independent"]
+        self.pace.restore(plain["pace"])
         self.under_way.restore(plain, arrays)

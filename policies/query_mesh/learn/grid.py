@@ -109,7 +109,7 @@ class Grid:
             route=np.array(state["route"], np.int64),
             group=tuple(np.array(group, np.int64) for group in state["group"]),
             seen=tuple(np.array(seen, np.bool_) for seen in state["seen"]),
-            named=np.array(state.get("named", range(BUCKETS)), np.uint8),
+            named=np.array(state["named"], np.uint8),
         )
 
 
