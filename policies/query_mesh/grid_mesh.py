@@ -15,7 +15,8 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
-from eddy.policies.query_mesh.learn.grid import BUCKETS, Grid, count_groups, group_buckets
+from eddy.policies.query_mesh.learn.cut import BUCKETS
+from eddy.policies.query_mesh.learn.grid import Grid, count_groups, group_buckets
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.steps import Steps, Work
-from eddy.policies.query_mesh.learn.tree import LEAF, Tree
+from eddy.policies.query_mesh.learn.tree import Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
 from eddy.policies.shared.legality import HopNumbers, Legality
@@ -56,11 +55,6 @@ class Mesh:
         """Whether rows are classified by rates of buckets."""
         return isinstance(self.tree, Grid)
 
-    @property
-    def singly(self) -> tuple[int, ...]:
-        """The attributes whose values are told apart one by one."""
-        return self.tree.singly if isinstance(self.tree, Grid) else ()
-
     def is_like(self, other: Mesh) -> bool:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
@@ -68,11 +62,7 @@ class Mesh:
     def give_ways(self, sample: Sample) -> Integers:
         """Give each row of a sample its way."""
         used = list(self.tree.used)
-        return self.route(sample.buckets[:, used], sample.told[:, used])
-
-    def route(self, buckets: Buckets, numbers: ValueNumbers) -> Integers:
-        """Give each row its way, by its buckets and the numbers of its values."""
-        return self.tree.routes(buckets, numbers) if isinstance(self.tree, Grid) else self.tree.routes(buckets)
+        return self.tree.routes(sample.buckets[:, used], sample.told[:, used])
 
     def price_rows(self, sample: Sample, costs: Floats) -> Floats:
         """Price each row of a sample under the mesh, in seconds.
@@ -214,8 +204,7 @@ class Generation:
     @cached_property
     def _tree(self) -> tuple[Branch, ...]:
         """The lines of the tree: asked for in every round, and always the same."""
-        tree = self.mesh.tree
-        return tree.branches() if isinstance(tree, Grid) else tuple(_branches(tree, 0, 0))
+        return self.mesh.tree.branches()
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -291,15 +280,3 @@ def _mean(seconds: Floats) -> float:
 def _some(outcomes: Floats, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
     """The outcomes of some rows; of all where there are none."""
     return outcomes[rows] if rows.any() else outcomes
-
-
-def _branches(tree: Tree, node: int, level: int) -> list[Branch]:
-    """The lines of a tree, from a node on."""
-    if tree.attribute[node] == LEAF:
-        return [Branch(level=level, way=int(tree.route[node]))]
-    found: list[Branch] = []
-    for child in dict.fromkeys(tree.child[node][tree.seen[node]].tolist()):
-        buckets = tuple(np.flatnonzero(tree.seen[node] & (tree.child[node] == child)).tolist())
-        found.append(Branch(level=level, attribute=int(tree.attribute[node]), buckets=buckets))
-        found += _branches(tree, child, level + 1)
-    return found

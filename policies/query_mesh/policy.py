@@ -18,7 +18,7 @@ from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.join_routes import JoinRoutes
-from eddy.policies.query_mesh.learn.grid import BUCKETS
+from eddy.policies.query_mesh.learn.cut import BUCKETS
 from eddy.policies.query_mesh.mesh import Generation, Mesh
 from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
@@ -363,11 +363,11 @@ def _split(
     mesh: Mesh, task: Task, some: Integers | None, rows: Integers, stream: StreamMesh
 ) -> Iterator[tuple[int, Integers, Classes]]:
     """Give the rows of each way of a mesh, and the classes among them."""
-    used, singly = mesh.tree.used, mesh.singly
+    used, singly = mesh.tree.used, mesh.tree.singly
     if singly:
         numbers = task.buckets.numbers(used, singly, some)
         buckets = stream.evidence.find_buckets(used, numbers)
-        return split_ways(mesh.route(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
+        return split_ways(mesh.tree.routes(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
     examples, which = number_classes(task.buckets(used, some))
     return split_lots(mesh.tree.routes(examples), which, rows, used, examples)
 
