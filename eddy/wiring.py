@@ -19,7 +19,6 @@ from eddy.engine.machinery import Machinery
 from eddy.errors import check_choice, check_whole, warn
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.prices import Prices
-from eddy.operators import pages
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cache.scope import MOST_PARTS, list_parts
 from eddy.operators.conditions import Conditions, sort_conditions
@@ -29,6 +28,7 @@ from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
+from eddy.operators.stored import pages
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners

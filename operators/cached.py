@@ -147,7 +147,7 @@ class Cached:
         """Tell whether more must be asked of an input's rows than that the key is the same, arrival and deadlines."""
         stem = self._stems[name]
         has_more = any(name in pair.sides for pair in (*left.equalities, *left.orders))
-        return has_more or stem.has_ranks or (stem.timed and not self._deadlines.are_exact)
+        return has_more or stem.ranked is not None or (stem.timed and not self._deadlines.are_exact)
 
     def find_cache(self, spans: frozenset[str]) -> Cache | None:
         """Find the cache for tuples that span some inputs; none where they come with no key."""

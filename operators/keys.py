@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eddy.errors import RowError
-from eddy.operators.columns import FixedWidth, Growing
+from eddy.operators.stored.columns import FixedWidth, Growing
 from eddy.predicates.faults import FAILS, Faults
 from eddy.predicates.row_errors import ask_by_halves
 from eddy.sql import Bound, Column

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Ranked, Screen, Term, Walk
+from eddy.kernels.arguments import NO_BOUNDS, Screen, Term, Walk
 from eddy.operators.conditions import JoinPair, Pattern, Side, evaluate
 from eddy.operators.index.counts import Served
 from eddy.operators.index.time_bounds import are_exact, make_bounds
@@ -254,7 +254,7 @@ class Verifier:
             ],
             # Each combination is found once, by its last row.
             before=before,
-            ranked=Ranked(stem.ranks, stem.rank_shift) if before is not None and stem.has_ranks else None,
+            ranked=None if before is None else stem.ranked,
             times=None if bounds is None else stem.ticks,
             bounds=NO_BOUNDS if bounds is None else bounds,
             alive=stem.alive if stem.dead else None,

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import NO_OTHERS, Others
-from eddy.operators.columns import decode, encode, find_dtype, is_fixed, is_number, pick_numbers, take_fixed
+from eddy.operators.stored.columns import decode, encode, find_dtype, is_fixed, is_number, pick_numbers, take_fixed
 from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.arrow import no_rows, read_raw
 from eddy.tuples.event_time import Ticks

@@ -15,15 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import NO_OTHERS, Others
-from eddy.operators.columns import FixedWidth, Growing, Rowwise, Stored, make_column
+from eddy.kernels.arguments import Ranked
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import ColumnKey, ComputedKey, Key, is_plain
-from eddy.operators.pages import Pages, make_page, read_pages
+from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, Stored, make_column
+from eddy.operators.stored.pages import Pages, make_page, read_pages
+from eddy.operators.stored.row_windows import make_row_window
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults
 from eddy.predicates.judge import Judged
-from eddy.query import Rows, Unbounded, Window
+from eddy.query import Unbounded, Window
 from eddy.sql import Bound, Expression
 from eddy.tuples import event_time
 from eddy.tuples.arrays import FaultCodes, Integers, Mask, RowIds
@@ -38,8 +40,9 @@ SPARE = 16
 FALLEN = np.zeros((), np.bool_)
 """What stands in `alive` for all rows that a filter has failed."""
 
-DEAD_SHARE = 4
-"""Rows that failed after their own micro-batch are cleared away once they are a quarter of all."""
+DEAD_SHARE, OUTRUN_SHARE = 4, 6
+"""Rows that failed after their own micro-batch are cleared away once they are a quarter of all; where newer rows of
+their value outrun them, it is a sixth: then hardly a row dies in any other way."""
 
 ALIVE, RANK, VERDICT = "alive", "rank", "verdict "
 """Columns of a snapshot's table of marks; a filter's has its name after the word."""
@@ -90,7 +93,7 @@ class Stem:
         # Rows are written once, at the end; old ones go at the start. Neither moves the others.
         self._ticks = self._find_ticks()
         self._alive = Growing(np.bool_)
-        self._ranks = Growing(np.int64)
+        self._counted = make_row_window(self.window, self._columns)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
         self._faulty: set[str] = set()
         self._keys: dict[tuple[str, str], ComputedKey] = {}
@@ -119,14 +122,6 @@ class Stem:
     def ticks(self) -> Ticks:
         """The event time of every row; none where rows have no times."""
         return self._ticks.values
-
-    @property
-    def ranks(self) -> Integers:
-        """The number of the stream's rows that came before each row.
-
-        Rows that are gone count too.
-        """
-        return self._ranks.values
 
     @property
     def alive(self) -> Mask:
@@ -169,8 +164,8 @@ class Stem:
         self._alive.append(np.ones(count, np.bool_))
         for verdicts in self._verdicts.values():
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
-        if isinstance(self.window, Rows):
-            self._ranks.append(np.arange(self.arrived, self.arrived + count))
+        if self._counted is not None:
+            self._counted.append(self.fresh, self.fresh + count, self.arrived)
         for key, coded in zip(self._keys.values(), codes, strict=True):
             key.append(coded)
         self.segments.extend(ticks)
@@ -191,7 +186,7 @@ class Stem:
 
         None stands for all rows.
         """
-        if len(self) == self.fresh and not isinstance(self.window, Rows):
+        if len(self) == self.fresh and self._counted is None:
             return None
         # The arrivals of fresh rows rise, so how many came before another row is a search among them:
         #
@@ -199,18 +194,11 @@ class Stem:
         return np.searchsorted(self._arrivals, arrivals) + self.fresh
 
     @property
-    def has_ranks(self) -> bool:
-        """The window counts rows, so each row has a rank."""
-        return isinstance(self.window, Rows)
-
-    @property
-    def rank_shift(self) -> int:
-        """What to add to the id below which rows had come, to get the least rank that was in a window of rows then."""
-        # `arrived - len(self)` rows have gone, so an id as a rank is that much more. The last `count` rows stay:
-        #
-        #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
-        count = self.window.count if isinstance(self.window, Rows) else self.arrived
-        return self.arrived - len(self) - count
+    def ranked(self) -> Ranked | None:
+        """What a window that counts rows says of each; None for other windows."""
+        if self._counted is None:
+            return None
+        return Ranked(self._counted.ranks, self._counted.find_shift(self.arrived, len(self)), rises=self._counted.rises)
 
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
@@ -256,12 +244,17 @@ class Stem:
             verdicts = np.maximum(verdicts, judged.faults)
             self._faulty.add(filter)
         self._verdicts[filter].put(ids, verdicts)
-        failed = ids.take((~judged.passed).nonzero()[0])
-        self.dead += int(np.count_nonzero(self.alive.take(failed)))
-        self._alive.put(failed, FALLEN)
+        self._let_fall(ids.take((~judged.passed).nonzero()[0]))
+
+    def _let_fall(self, ids: RowIds) -> None:
+        """Let rows be dead, each of them once."""
+        self.dead += int(np.count_nonzero(self.alive.take(ids)))
+        self._alive.put(ids, FALLEN)
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: dead rows are forgotten, and segments that no on-time row can meet."""
+        if self._counted is not None:
+            self._let_fall(self._counted.settle(len(self)))
         kept = self._find_kept(watermark)
         if kept.gone or kept.has_holes:
             self._retain(kept)
@@ -274,8 +267,9 @@ class Stem:
         if not self._keeps:
             return Kept(len(self), len(self))
         # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole moves
-        # all rows behind it, and makes their indexes anew; it waits until a quarter of the rows are holes.
-        first = 0 if self.dead * DEAD_SHARE > len(self) else self.fresh if self.dead else len(self)
+        # all rows behind it, and makes their indexes anew; it waits until a share of the rows are holes.
+        share = DEAD_SHARE if self._counted is None else OUTRUN_SHARE
+        first = 0 if self.dead * share > len(self) else self.fresh if self.dead else len(self)
         # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
         past = [segment for segment in self.segments if self._is_past(segment, watermark)]
         gone = past[-1].stop if past else 0
@@ -306,8 +300,8 @@ class Stem:
         gone, pages = self._pages.write(len(self), size, self._gather)
         marks = {ALIVE: pa.array(self.alive)}
         marks |= {f"{VERDICT}{name}": pa.array(_known(held.values)) for name, held in self._verdicts.items()}
-        if isinstance(self.window, Rows):
-            marks[RANK] = pa.array(self.ranks)
+        if self._counted is not None:
+            marks[RANK] = pa.array(self._counted.kept)
         numbers = {"arrived": self.arrived, "gone": gone, "alive": int(np.count_nonzero(self.alive))}
         return numbers, [*pages, pack_rows(pa.record_batch(marks))]
 
@@ -345,15 +339,15 @@ class Stem:
         self.append(rows, ticks, np.arange(rows.num_rows))
         for name in self._verdicts.keys() - forgotten:
             self._verdicts[name].put(np.arange(len(self)), marks.column(f"{VERDICT}{name}").to_numpy())
-        if isinstance(self.window, Rows):
-            self._ranks.put(np.arange(len(self)), marks.column(RANK).to_numpy())
+        if self._counted is not None:
+            self._counted.restore(marks.column(RANK).to_numpy())
 
     def _gather(self, ids: RowIds) -> pa.RecordBatch:
         """Gather the rows of a page."""
         return make_page([(name, stored.take(ids)) for name, stored in self._columns.items()])
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
-        if isinstance(self.window, Rows) and int(self.ranks[segment.stop - 1]) < self.arrived - self.window.count:
+        if self._counted is not None and self._counted.is_past(segment.stop - 1, self.arrived):
             return True
         return watermark is not None and watermark - segment.newest > self.segments.life
 
@@ -374,8 +368,8 @@ class Stem:
 
     def _list_rowwise(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
-        ranks: list[Rowwise] = [self._ranks] if isinstance(self.window, Rows) else []
-        return [*self._columns.values(), *own, *ranks, *self._verdicts.values(), *self._keys.values(), self._alive]
+        counted = () if self._counted is None else self._counted.rowwise
+        return [*self._columns.values(), *own, *counted, *self._verdicts.values(), *self._keys.values(), self._alive]
 
     def _find_ticks(self) -> FixedWidth | Growing:
         """Find the event times.

@@ -21,7 +21,7 @@ import eddy
 from eddy import wiring
 from eddy.engine import Engine
 from eddy.engine.snapshot import ALL_JSON, FORMAT, UNPACKED, Snapshot, unpack
-from eddy.operators.pages import read_pages
+from eddy.operators.stored.pages import read_pages
 from eddy.policies.registry import POLICIES
 from eddy.spark.parcels import CHECKSUM_BYTES, MARK, rows_of, write
 from eddy.tuples import arrow_ipc

@@ -210,7 +210,7 @@ def _window(source: reference.Source, clock: Clock) -> eddy.Range | eddy.Rows | 
     length = _length(source.span, clock)
     if length is not None:
         return eddy.Range(length)
-    return eddy.Rows(source.rows) if source.rows is not None else eddy.Unbounded()
+    return eddy.Rows(source.rows, by=source.by) if source.rows is not None else eddy.Unbounded()
 
 
 @st.composite
@@ -325,6 +325,7 @@ def sources(draw: st.DrawFn, clock: Clock, limit: float | None, *, late: bool, b
         time="ts",
         span=_ticks(span, clock),
         rows=draw(st.integers(1, 5)) if kind == "rows" else None,
+        by=draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)) if kind == "rows" else (),
         delay=_ticks(delay, clock),
         max_ahead=_ticks(limit, clock),
         arrived=None if limit is None else ARRIVED,

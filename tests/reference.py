@@ -23,11 +23,15 @@ Condition = Callable[[Combination], bool | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A stream: its event time, its window, how late its rows may be, and how far after `arrived` their time."""
+    """A stream: its event time, its window, how late its rows may be, and how far after `arrived` their time.
+
+    Of a window of rows, `by` are the columns whose values have one each.
+    """
 
     time: str
     span: float | None = None
     rows: int | None = None
+    by: Sequence[str] = ()
     delay: float | None = None
     max_ahead: float | None = None
     arrived: str | None = None
@@ -179,10 +183,20 @@ def _inside(question: Question, streams: Mapping[str, _Arrival], arrived: Mappin
         if source.span is not None and latest - arrival.time > source.span:
             return False
         if source.rows is not None and arrival.order != last:
-            newer = [other for other in arrived[name] if arrival.order < other.order < last]
+            newer = [
+                other
+                for other in arrived[name]
+                if arrival.order < other.order < last and _alike(arrival.row, other.row, source.by)
+            ]
             if len(newer) >= source.rows:
                 return False
     return True
+
+
+def _alike(one: Row, other: Row, columns: Sequence[str]) -> bool:
+    """Whether two rows have the same values: null is one, and so is what is no number."""
+    pairs = [(one[column], other[column]) for column in columns]
+    return all(a == b or (a != a and b != b) for a, b in pairs)  # noqa: PLR0124
 
 
 def _tick(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 Nothing in it is code, and nothing of it is evaluated. The blob is a sequence of compressed Arrow streams; the JSON says
 how long each is, and has its checksum, and a checksum of the JSON stands in front of it. What is written down once is
-taken over by the next state as it is (`eddy.operators.pages`). Long lists are no JSON (`long_lists`).
+taken over by the next state as it is (`eddy.operators.stored.pages`). Long lists are no JSON (`long_lists`).
 """
 
 from __future__ import annotations

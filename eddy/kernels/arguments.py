@@ -96,10 +96,14 @@ class Term(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The numbers of rows in their stream, and by how much those in a window of rows may be below `before`."""
+    """The ranks of rows in a window of rows, and by how much those inside may be below `before`.
+
+    Where ranks rise, a row has none below that of a row before it.
+    """
 
     ranks: Integers
     shift: int
+    rises: bool = True
 
 
 class Screen(NamedTuple):

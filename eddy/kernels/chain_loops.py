@@ -63,6 +63,13 @@ def unlink(heads: Any, links: Any, first: int, reach: int, tags: Any, begin: int
 
 
 @njit()
+def _find_addresses(heads: Any, links: Any, times: Any, terms: Any) -> Any:
+    """Find addresses before a loop: inside of it, each would be found again."""
+    own_at, own_size = (terms[0, OWN], terms[0, OWN_SIZE]) if len(terms) else (np.int64(0), np.int64(0))
+    return heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size
+
+
+@njit()
 def _ask_memory(
     heads: Any, links: Any, hashes: Any, probe: int, behind: int, first: int, places: Any, timely: int
 ) -> None:
@@ -119,7 +126,7 @@ def _turn(rows: Any, low: int, high: int) -> None:
 
 
 _COUNTED = types.UniTuple(types.int64, 3)
-_NUMBERS = types.UniTuple(types.int64, 9)
+_NUMBERS = types.UniTuple(types.int64, 10)
 _FOUND = types.UniTuple(COLUMN, 2)
 _HEADS = read_only(types.uint32)
 
@@ -133,11 +140,9 @@ def walk(  # noqa: C901, PLR0915  one pass
     It ends before a tuple for which there is no room, or that has too many; `must` is the one that is taken anyway.
     """
     (known, before, earliest, latest), (times, ranks, alive), (at, rows) = by_tuple, by_row, found
-    first, reach, shift, rank_shift, rises, newest_only, begun, must, most = numbers
+    first, reach, shift, rank_shift, ranks_rise, rises, newest_only, begun, must, most = numbers
     kept, seen, behind, far = 0, 0, np.uint64(shift) + TAG_BITS, (np.int64(1) << reach) - 1
-    # Addresses are taken before the loop: inside of it, each would be found again.
-    own_at, own_size = (terms[0, OWN], terms[0, OWN_SIZE]) if len(terms) else (np.int64(0), np.int64(0))
-    places = heads.ctypes.data, links.ctypes.data, times.ctypes.data, own_at, own_size, far
+    places = (*_find_addresses(heads, links, times, terms), far)
     timely = _find_timely(times, earliest, latest, begun) if rises else min(len(times), len(links))
     for probe in range(begun, len(hashes)):
         _ask_memory(heads, links, hashes, probe, behind, first, places, timely)
@@ -149,9 +154,11 @@ def walk(  # noqa: C901, PLR0915  one pass
             own = np.int64(links[row])
             if (own ^ tag) <= far and (row < before[probe] if len(before) else 1):
                 early = times[row] < earliest[probe] if row < timely and len(earliest) else False
-                if (len(ranks) and ranks[row] < before[probe] + rank_shift) or (early and rises):
+                outranked = ranks[row] < before[probe] + rank_shift if len(ranks) else False
+                if (outranked and ranks_rise) or (early and rises):
                     break
-                inside = 1 - (early or (times[row] > latest[probe] if row < timely and len(latest) else False))
+                late = times[row] > latest[probe] if row < timely and len(latest) else False
+                inside = 1 - (outranked or early or late)
                 if kept == len(at):
                     is_over = probe > begun or (seen > most and probe > must)
                     return (kept_before, probe, seen_before) if is_over else (FULL, FULL, FULL)

@@ -16,6 +16,7 @@ from eddy.kernels.arguments import (
     Narrowing,
     Places,
     Proposed,
+    Ranked,
     Screen,
     Screened,
     Sieve,
@@ -109,7 +110,7 @@ def _narrow(part: Lookup, within: Narrowing, places: Places, found: int) -> int:
 
 def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
     """Spell out the candidates of tuples from a first one on, and keep those that pass."""
-    terms, by_tuple, by_row, shift = _describe_screen("screen", asked, asked.stored, len(ranges.starts))
+    terms, by_tuple, by_row, (shift, _) = _describe_screen("screen", asked, asked.stored, len(ranges.starts))
     at, rows, stop, candidates = loops.screen(
         np.ascontiguousarray(ranges.starts),
         np.ascontiguousarray(ranges.counts),
@@ -129,18 +130,18 @@ def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
 
 def _describe_screen(
     kernel: str, asked: Screen, stored: int, tuples: int
-) -> tuple[Integers, tuple[Numbers, ...], tuple[Numbers, ...], int]:
-    """Give what is asked of candidates: a line for each term, arrays by tuple and by row, and the shift of ranks."""
+) -> tuple[Integers, tuple[Numbers, ...], tuple[Numbers, ...], tuple[int, int]]:
+    """Give what is asked of candidates: a line for each term, arrays by tuple and by row, and of the ranks."""
     before, (earliest, latest), times = asked.before, asked.bounds, asked.times
     own = [array for term in asked.terms for array in (term.own, term.valid)]
-    ranks, shift = (NONE, 0) if asked.ranked is None or before is None else asked.ranked
+    ranks, shift, rises = Ranked(NONE, 0) if asked.ranked is None or before is None else asked.ranked
     _check_lengths(kernel, stored, *own, times, ranks, asked.alive)
     others = [array for term in asked.terms for array in (term.wanted, term.known)]
     _check_lengths(kernel, tuples, *others, before, earliest, latest)
     terms = np.array([_describe_term(term) for term in asked.terms], np.int64) if asked.terms else NO_TERM
     by_tuple = (_mask_known(asked), *(NONE if one is None else one for one in (before, earliest, latest)))
     by_row = (NONE if times is None else times, ranks, ALL if asked.alive is None else asked.alive)
-    return terms, by_tuple, by_row, shift
+    return terms, by_tuple, by_row, (shift, int(rises))
 
 
 def _describe_lots(rows: Lots | Integers) -> Integers:
@@ -181,8 +182,8 @@ def _find_shift(chain: Chain) -> int:
 def walk(walk: Walk, asked: Screen, first: int, most: int, newest_only: bool) -> Screened:
     """Follow the chains of tuples from a first one on, and keep what passes."""
     (heads, links, number, reach), hashes, rises = walk
-    terms, by_tuple, by_row, rank_shift = _describe_screen("walk", asked, len(links), len(hashes))
-    fixed = (number, reach, _find_shift(walk.chain), rank_shift, int(rises), int(newest_only))
+    terms, by_tuple, by_row, (rank_shift, ranks_rise) = _describe_screen("walk", asked, len(links), len(hashes))
+    fixed = (number, reach, _find_shift(walk.chain), rank_shift, ranks_rise, int(rises), int(newest_only))
     begun, seen, room = first, 0, FEWEST_FOUND + (len(hashes) - first) * FOUND_BY_TUPLE
     parts = [(NONE, NONE)]
     # How much tuples find is not known before. Where there is no room for a tuple, it is the first one of the next go.

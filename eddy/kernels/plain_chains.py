@@ -105,7 +105,9 @@ def _compare_age(asked: Screen, at: RowIds, rows: RowIds, *, rises: bool) -> tup
         before = asked.before.take(at)
         inside &= rows < before
         if asked.ranked is not None:
-            past |= inside & (asked.ranked.ranks.take(rows) < before + asked.ranked.shift)
+            outranked = asked.ranked.ranks.take(rows) < before + asked.ranked.shift
+            past |= (inside & outranked) if asked.ranked.rises else np.False_
+            inside &= ~outranked
     if asked.times is not None:
         (earliest, latest), times = asked.bounds, asked.times.take(rows)
         if earliest is not None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from eddy.errors import QueryError, quote, unknown_name
 from eddy.query.exact_names import spell_query
 from eddy.query.horizons import Horizon, find_differences, find_horizons
-from eddy.query.inputs import Range
+from eddy.query.inputs import Range, Rows
 from eddy.query.query import Query, Stream
 from eddy.sql import Column
 from eddy.tuples import event_time
@@ -40,6 +40,7 @@ class Binding:
             for column in part.columns
         }
         read |= {Column(stream.name, stream.time) for stream in self.query.streams if stream.time is not None}
+        read |= {Column(stream.name, key) for stream in self.query.streams for key in _list_by(stream)}
         return pa.schema([field for field in self.schemas[name] if Column(name, field.name) in read])
 
     @cached_property
@@ -88,6 +89,8 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     query = spell_query(query, schemas)
     types = {Column(name, f.name): f.type for name in query.given for f in schemas[name]}
     _check_times(query, schemas)
+    for stream in query.streams:
+        _check_by(stream, schemas[stream.name])
     check_windows(query, types)
     outputs = query.outputs if query.outputs is not None else _select_all(query, schemas)
     for column, _ in outputs:
@@ -168,6 +171,24 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
             wanted = "a number" if kind == event_time.NUMBER else 'a duration such as "30 seconds"'
             raise QueryError(f"{where} is {kind}, so its {name} must be {wanted}; got {length!r}")
     return kind
+
+
+def _list_by(stream: Stream) -> Sequence[str]:
+    return stream.window.by if isinstance(stream.window, Rows) else ()
+
+
+def _check_by(stream: Stream, schema: pa.Schema) -> None:
+    """Check that a window's columns are there, and have values that can be told apart."""
+    for name in _list_by(stream):
+        where = f'stream "{stream.name}": window {stream.window}'
+        if name not in schema.names:
+            raise unknown_name("column", name, schema.names, where=where)
+        data_type = schema.field(name).type
+        if pa.types.is_nested(data_type):
+            raise QueryError(
+                f'{where}: rows cannot be counted by column "{name}" of type {data_type}; expected a plain value, such '
+                "as a number, a text or a time"
+            )
 
 
 def _check_arrived(stream: Stream, schema: pa.Schema, kind: str) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from eddy import sql
 from eddy.errors import QueryError
 from eddy.predicates.function import Function
-from eddy.query.inputs import Stream
+from eddy.query.inputs import Rows, Stream
 from eddy.query.query import Filter, Query
 from eddy.query.validation import fill
 from eddy.sql import Column
@@ -105,8 +105,11 @@ def _spell_stream(stream: Stream, names: Names) -> Stream:
         own("malformed", stream.malformed),
         own("arrived", stream.arrived),
     )
-    same = (time, malformed, arrived) == (stream.time, stream.malformed, stream.arrived)
-    return stream if same else replace(stream, time=time, malformed=malformed, arrived=arrived)
+    window = stream.window
+    if isinstance(window, Rows) and window.by:
+        window = Rows(window.count, by=[str(own("window", name)) for name in window.by])
+    same = (time, malformed, arrived, window) == (stream.time, stream.malformed, stream.arrived, stream.window)
+    return stream if same else replace(stream, time=time, malformed=malformed, arrived=arrived, window=window)
 
 
 def _spell_selected(column: Column, name: str, names: Names) -> str:

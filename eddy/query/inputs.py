@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from eddy.errors import QueryError, check_whole
-from eddy.query.validation import check_name, fill, read_length
+from eddy.query.validation import check_name, fill, read_length, texts
 
 DROPPED, FAILING = "drop", "fail"
 
@@ -54,16 +55,23 @@ class Rows:
     """A window of the newest rows of a stream.
 
     When the last row of a combination arrives, a row of the stream is inside when it is among the `count` that came
-    last, those that a filter drops included. Where the work is divided among cells, each cell counts its own.
+    last, those that a filter drops included: of all rows, or of those with its own values in the columns `by`,
+    where null is a value. Where the work is divided among cells, each cell counts its own; a division by some of the
+    columns leaves all rows of a value in one.
+
+    >>> str(Rows(1, by=["car"]))
+    "Rows(1, by=('car',))"
     """
 
     count: int
+    by: Sequence[str] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         fill(self, "count", check_whole(self.count, "window Rows"))
+        fill(self, "by", texts(self.by, "window Rows: by") if self.by else ())
 
     def __str__(self) -> str:
-        return f"Rows({self.count})"
+        return f"Rows({self.count}, by={self.by!r})" if self.by else f"Rows({self.count})"
 
 
 @dataclass(frozen=True)

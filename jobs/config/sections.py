@@ -101,6 +101,9 @@ STREAM = Section(
             kind=LENGTH,
         ),
         "rows": ConfigKey(text="instead of `window`: how many of the newest rows take part", kind=COUNT),
+        "by": ConfigKey(
+            text="beside `rows`: columns of whose values each has so many newest rows of its own", kind=TEXTS
+        ),
         "delay": ConfigKey(
             text="how far out of order rows may come, as in Spark's `withWatermark`; later ones are dropped and "
             "counted; while any stream has none, no row is late, and none is forgotten",

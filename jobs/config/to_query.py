@@ -142,6 +142,8 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
     window: Window = Unbounded()
     if values.get("window") is not None and values.get("rows") is not None:
         mistakes.add(path, "expected either window or rows, got both")
+    if values.get("by") is not None and values.get("rows") is None:
+        mistakes.add((*path, "by"), "expected rows beside it: how many of each value take part")
     with _note_errors((*path, "window"), mistakes):
         window = _window(values)
     delay = None
@@ -183,7 +185,7 @@ def _window(values: Mapping[str, Any]) -> Window:
     """
     if values.get("window") is not None:
         return Range(values["window"])
-    return Rows(values["rows"]) if values.get("rows") is not None else Unbounded()
+    return Rows(values["rows"], by=values.get("by") or ()) if values.get("rows") is not None else Unbounded()
 
 
 def _table(name: str, mistakes: Mistakes) -> Table | None:

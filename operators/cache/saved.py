@@ -17,8 +17,8 @@ import pyarrow as pa
 from eddy.operators.cache.deadlines import NO_TIMES, Deadlines
 from eddy.operators.cache.scope import CacheKey
 from eddy.operators.cache.store import GONE, Part, hash_codes
-from eddy.operators.pages import make_page, read_pages
 from eddy.operators.stem import Stem
+from eddy.operators.stored.pages import make_page, read_pages
 from eddy.predicates.faults import FAIL, PASS, UNKNOWN
 from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.packed import Packed, pack_rows

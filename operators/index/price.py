@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from eddy.operators.columns import GROWTH
 from eddy.operators.index.structures.chained import find_head_bits
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.mapped import DENSE, MOST_RUNS
+from eddy.operators.stored.columns import GROWTH
 
 LOOKUP = 1.0
 RANGE = 0.5

@@ -22,11 +22,11 @@ from eddy.policies.auto.duel import (
     ROWS_OF_A_ROUND,
     Bill,
     Cost,
+    Thinking,
     has_changed,
 )
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
-from eddy.policies.auto.thinking import Thinking
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop

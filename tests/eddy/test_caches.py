@@ -26,7 +26,7 @@ from eddy.operators.cache.cache import Cache
 from eddy.operators.cache.room import Caches
 from eddy.operators.cache.whole import WholeCache
 from eddy.operators.index.catalog import Catalog
-from eddy.query import Range, Rows
+from eddy.query import Range
 from eddy.query.join_graph import is_cached
 from eddy.tuples import Hop
 from eddy.wiring import PolicyChoice
@@ -234,7 +234,7 @@ def list_stored(cache: Cache) -> Stored:
     kept = {c for c in kept if all(stems[n].alive[i] for n, i in zip(cache.scope.inputs, c, strict=True))}
     held = set(list_held(cache))
     joined = {c for c in list_joined(cache) if read_key(cache, c) in held and has_come(cache, c)}
-    is_plain = not cache.scope.residuals and not any(stem.has_ranks for stem in stems.values())
+    is_plain = not cache.scope.residuals and not any(stem.ranked is not None for stem in stems.values())
     return Stored(held, kept, joined, is_plain)
 
 
@@ -283,7 +283,7 @@ def is_inside(cache: Cache, rows: Mapping[str, int]) -> bool:
     """Whether all rows are in their windows when the newest comes; of windows of rows, whether they still are."""
     for name, row in rows.items():
         stem = cache._stems[name]
-        if isinstance(stem.window, Rows) and stem.ranks[row] < stem.arrived - stem.window.count:
+        if stem.ranked is not None and stem.ranked.ranks[row] < len(stem) + stem.ranked.shift:
             return False
     times = {n: cache._stems[n].ticks[row] for n, row in rows.items() if cache._stems[n].timed}
     windows = {n: w.ticks for n in times if isinstance(w := cache._stems[n].window, Range)}

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.operators.columns import make_column
 from eddy.operators.passing import Passing
+from eddy.operators.stored.columns import make_column
 from eddy.predicates.arguments import ARROW, FORMS, NUMPY, SERIES
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.values import Held, Values
-from tests.operators.test_columns import VALUES
+from tests.operators.stored.test_columns import VALUES
 from tests.tries import fewer
 from tests.values import Given
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from eddy.errors import quote
-from eddy.observe.text import align_columns
+from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
@@ -232,7 +232,10 @@ def _window_text(window: Window) -> str:
     """Write a window in the words of the file."""
     if isinstance(window, Range):
         return f'window "{window.length}"'
-    return f"the newest {window.count:,} rows" if isinstance(window, Rows) else "no window"
+    if isinstance(window, Rows):
+        of_each = f" of each {' and '.join(window.by)}" if window.by else ""
+        return f"the newest {plural(window.count, 'row')}{of_each}"
+    return "no window"
 
 
 def _list_filters(query: Query) -> Iterator[str]:

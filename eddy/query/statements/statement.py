@@ -332,7 +332,7 @@ def _find_inputs(node: Node) -> frozenset[str]:
 def _make_window(window: SourceWindow) -> Window:
     if isinstance(window, TimeSpan):
         return Range(window.length if window.is_number else write_duration(int(window.length)))
-    return Rows(window.count) if isinstance(window, RowCount) else Unbounded()
+    return Rows(window.count, by=window.by) if isinstance(window, RowCount) else Unbounded()
 
 
 def _write_short(node: Node) -> str:

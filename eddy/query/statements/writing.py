@@ -84,4 +84,7 @@ def _write_window(window: Window) -> str:
     if isinstance(window, Range):
         length = str(window.ticks) if window.is_number else write_interval(int(window.ticks)).removeprefix("INTERVAL ")
         return f" [RANGE {length}]"
-    return f" [ROWS {window.count}]" if isinstance(window, Rows) else ""
+    if isinstance(window, Rows):
+        by = f"PARTITION BY {', '.join(map(write_name, window.by))} " if window.by else ""
+        return f" [{by}ROWS {window.count}]"
+    return ""

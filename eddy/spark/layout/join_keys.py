@@ -23,11 +23,12 @@ from eddy.sql.values import types
 class JoinKey:
     """A class of equal values: its texts, its SQL, and its type.
 
-    `keys` has the SQL of each stream's value in the type in which it is hashed.
+    `keys` has the SQL of each stream's value in the type in which it is hashed, and `reads` the columns in it.
     """
 
     text: str
     names: Mapping[str, str]
+    reads: Mapping[str, frozenset[str]]
     keys: Mapping[str, str]
     type: pa.DataType
 
@@ -125,6 +126,7 @@ def _make_join_key(sides: Sequence[Expression], type: pa.DataType, binding: Bind
     return JoinKey(
         text=" = ".join(side.text for side in sides),
         names={name: side.text for name, side in first.items()},
+        reads={name: frozenset(column.name for column in side.columns) for name, side in first.items()},
         keys={name: _convert(side, type, binding) for name, side in first.items()},
         type=type,
     )

@@ -57,6 +57,7 @@ def plan_layout(
     groups = _find_groups(binding)
     if not _allows_rows(binding, groups, cells):
         wanted, groups = 1, []
+    _check_heavy(binding, heavy or {})
     divided = [_divided_streams(group) for group in groups]
     shares = best_shares(divided, weights, wanted)
     heavies = find_heavy([() if isinstance(group, str) else group for group in groups], heavy or {})
@@ -112,15 +113,40 @@ def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -
 
     Such a window must not depend on which cell a row is in.
     """
-    by_rows = [stream.name for stream in binding.query.streams if isinstance(stream.window, Rows)]
-    if not by_rows or any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups):
+    windows = {s.name: s.window for s in binding.query.streams if isinstance(s.window, Rows)}
+    is_shared = any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups)
+    split = [
+        name
+        for name, window in windows.items()
+        if (any(not _keeps_together(name, window.by, group) for group in groups) if window.by else not is_shared)
+    ]
+    if not split:
         return True
     if cells is None or cells == 1:
         return False
     raise QueryError(
-        f"cells: {quote(by_rows)} with a window of rows needs one cell, or a key that all streams' joins share, "
-        f"got {cells} cells; ask for one cell, or use a window by time"
+        f"cells: {quote(split)} with a window of rows needs one cell, a key that all streams' joins share, or a window "
+        f"of the newest rows by its columns in the joins, got {cells} cells; ask for one cell, or use a window by time"
     )
+
+
+def _keeps_together(stream: str, by: Sequence[str], group: Group) -> bool:
+    """Tell whether a division leads all rows of a stream with the same values in some columns to the same cells."""
+    if stream not in _divided_streams(group):
+        return True
+    return not isinstance(group, str) and all(attribute.reads[stream] <= {*by} for attribute in group)
+
+
+def _check_heavy(binding: Binding, heavy: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse to divide the rows of a value where the newest of them are counted."""
+    for stream in binding.query.streams:
+        if isinstance(stream.window, Rows) and stream.window.by:
+            for key in heavy:
+                if key.partition(".")[0] == stream.name:
+                    raise QueryError(
+                        f'heavy: "{key}": rows of one value of "{stream.name}" stay together, since its window '
+                        f"{stream.window} counts them; leave it out"
+                    )
 
 
 def _make_dimension(group: Group, share: int, heavy: tuple[Heavy, ...]) -> Dimension:

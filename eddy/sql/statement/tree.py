@@ -33,9 +33,10 @@ class TimeSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class RowCount:
-    """`[ROWS n]`."""
+    """`[ROWS n]`, and `[PARTITION BY c, .. ROWS n]`: of each value of some columns."""
 
     count: int
+    by: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

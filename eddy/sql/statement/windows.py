@@ -1,11 +1,14 @@
 """Windows of streams, in brackets as CQL has them.
 
-[RANGE 10 MINUTES]   [RANGE 5]   [ROWS 100]   [RANGE UNBOUNDED]   [ROWS UNBOUNDED]   [NOW]
+[RANGE 10 MINUTES]   [RANGE 5]   [ROWS 100]   [PARTITION BY car ROWS 1]   [RANGE UNBOUNDED]   [ROWS UNBOUNDED]   [NOW]
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from eddy.sql.statement.tree import NoEnd, RowCount, SourceWindow, TimeSpan
+from eddy.sql.text import grammar
 from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.text.special_forms import read_interval
 
@@ -15,12 +18,26 @@ def read_window(reader: TokenReader) -> SourceWindow:
     reader.take()
     word = reader.take()
     if word.key == "PARTITION":
-        raise reader.error("windows of rows by value are not supported", word)
+        return _read_partition(reader)
     if word.key not in _WINDOWS:
         raise reader.error(f'expected RANGE, ROWS or NOW in a window, got "{word.text}"', word)
     found = _WINDOWS[word.key](reader, word)
     reader.expect("]", "to close the window")
     return found
+
+
+def _read_partition(reader: TokenReader) -> SourceWindow:
+    """Read the columns of PARTITION BY, and how many rows of each of their values are inside."""
+    reader.expect("BY", "after PARTITION")
+    columns = [grammar.identifier(reader)]
+    while reader.accept(","):
+        columns.append(grammar.identifier(reader))
+    word = reader.take()
+    if word.key != "ROWS":
+        raise reader.error(f'expected ROWS and a number after the columns of PARTITION BY, got "{word.text}"', word)
+    found = _read_rows(reader, word)
+    reader.expect("]", "to close the window")
+    return replace(found, by=columns) if isinstance(found, RowCount) else found
 
 
 def _read_range(reader: TokenReader, word: Token) -> SourceWindow:

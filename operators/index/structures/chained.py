@@ -12,7 +12,7 @@ import numpy as np
 
 from eddy.kernels.arguments import Chain
 from eddy.kernels.choice import choose_kernels
-from eddy.operators.columns import Growing
+from eddy.operators.stored.columns import Growing
 from eddy.tuples.arrays import Hashes, RowIds, Tags, Valid
 
 TAG_BITS = np.uint64(32)

@@ -53,11 +53,12 @@ class Draw:
         valid, known = (self.choose(None, rng.random(size) < 0.8) for size in (stored, tuples))
         before = self.choose(None, rng.integers(0, stored + 2, tuples))
         ranks = Ranked(np.arange(stored) + 7, self.choose(-20, 0, 5))
+        any_ranks = Ranked(rng.integers(-1, stored + 2, stored), 0, rises=False)
         low, high = (rng.choice([*ENDS, 3, 9, 15], tuples) for _ in range(2))
         return Screen(
             terms=[Term("=", own, valid, wanted, known)][: self.choose(0, 1)],
             before=before,
-            ranked=None if before is None else self.choose(None, ranks),
+            ranked=None if before is None else self.choose(None, ranks, any_ranks),
             times=self.choose(*[np.sort(rng.integers(0, 20, stored))] * 2, None),
             bounds=TimeBounds(self.choose(None, low), self.choose(None, high)),
             alive=self.choose(None, rng.random(stored) < 0.8),

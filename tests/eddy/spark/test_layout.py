@@ -304,9 +304,43 @@ def test_a_window_of_rows_needs_one_cell_or_one_key() -> None:
     with pytest.raises(QueryError) as caught:
         plan_layout(apart, 4)
     assert str(caught.value) == (
-        'cells: "a" with a window of rows needs one cell, or a key that all streams\' joins share, got 4 cells; '
-        "ask for one cell, or use a window by time"
+        'cells: "a" with a window of rows needs one cell, a key that all streams\' joins share, or a window of the '
+        "newest rows by its columns in the joins, got 4 cells; ask for one cell, or use a window by time"
     )
+
+
+def windows_by_value(joins: Sequence[str], by: Sequence[str]) -> Binding:
+    streams = [eddy.Stream("a", time="ts", window=eddy.Rows(2, by=by)), *(eddy.Stream(n, time="ts") for n in "bc")]
+    return bind(eddy.Query(streams=streams, joins=joins, select=["a.id"], cross=True), dict.fromkeys("abc", SCHEMA))
+
+
+@given(
+    joins=st.lists(comparisons("a", "b") | comparisons("a", "c") | comparisons("b", "c"), min_size=1, max_size=3),
+    by=st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=3, unique=True),
+    cells=st.integers(2, 12),
+    data=st.data(),
+)
+def test_rows_of_one_value_stay_together(joins: list[str], by: list[str], cells: int, data: st.DataObject) -> None:
+    # The number is a default, so that there is one cell where rows of one value would be divided.
+    layout = plan_layout(windows_by_value([*dict.fromkeys(joins)], by), None, default=cells)
+    records = data.draw(st.lists(st.fixed_dictionaries({n: st.sampled_from(v) for n, (_, v) in TYPES.items()})))
+    rows = numbered([{"ts": 0, **record} for record in records], SCHEMA)
+    found = places(layout, {"a": rows, "b": rows, "c": rows})["a"]
+    together: dict[tuple[Any, ...], set[tuple[int, ...]]] = {}
+    for number, record in enumerate(records):
+        value = tuple(reference.plain(record[name]) for name in by)
+        together.setdefault(value, set()).add(tuple(sorted(found[number])))
+    assert all(len(cells) == 1 for cells in together.values())
+
+
+def test_a_window_by_the_keys_of_joins_may_have_many_cells() -> None:
+    assert plan_layout(windows_by_value(["a.i = b.i", "b.s = c.s"], ["i"]), 4).cells > 1
+    assert plan_layout(windows_by_value(["a.i = b.i", "b.s = c.s"], ["s"]), None, default=4).cells == 1
+    assert plan_layout(windows_by_value(["a.i + 1 = b.i", "b.i = c.i"], ["i", "l"]), 4).cells == 4
+    # The rows of c are divided one by one; a has them all.
+    assert plan_layout(windows_by_value(["a.i = b.i"], ["i"]), 4).cells == 4
+    with pytest.raises(QueryError, match=r'heavy: "a\.i": rows of one value of "a" stay'):
+        plan_layout(windows_by_value(["a.i = b.i", "b.i = c.i"], ["i"]), 4, heavy={"a.i": [7]})
 
 
 @pytest.mark.parametrize(

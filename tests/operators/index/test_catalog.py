@@ -11,7 +11,6 @@ import pytest
 
 from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
 from eddy.kernels.choice import Choice, choose_kernels
-from eddy.operators.columns import FixedWidth
 from eddy.operators.index import admission, catalog
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.linking import PLAIN_FOR
@@ -21,6 +20,7 @@ from eddy.operators.index.structures import chained
 from eddy.operators.index.structures.key_map import KeyMap, hash_map, linked_map
 from eddy.operators.index.time_bounds import make_bounds
 from eddy.operators.keys import ColumnKey
+from eddy.operators.stored.columns import FixedWidth
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.query import Range
 from eddy.tuples.arrays import Mask

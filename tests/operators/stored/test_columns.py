@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eddy.operators.columns import FixedWidth, Growing, make_column
+from eddy.operators.stored.columns import FixedWidth, Growing, make_column
 from tests.tries import fewer
 
 VALUES: dict[pa.DataType, list[Any]] = {

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
-from eddy.operators import pages
-from eddy.operators.pages import make_page, read_pages
 from eddy.operators.stem import Stem
+from eddy.operators.stored import pages
+from eddy.operators.stored.pages import make_page, read_pages
 from eddy.predicates.judge import Judged
 from eddy.tuples.packed import Packed, pack_rows
-from tests.operators.test_columns import VALUES
+from tests.operators.stored.test_columns import VALUES
 from tests.tries import fewer
 
 SCHEMA = pa.schema([("ts", pa.int64()), ("v", pa.string())])
