@@ -673,7 +673,7 @@ BUGS = (
     Bug(
         name="the bound forgets in a restart how many rows have come",
         file="policies/oracle.py",
-        old='self._rows = dict(state.get("rows", {}))',
+        old='self._rows = dict(state["rows"])',
         new="self._rows = {}",
         tests=("tests/policies/test_oracle.py",),
     ),
@@ -932,8 +932,8 @@ BUGS = (
     Bug(
         name="a sample of somebody else is forgotten in a restart",
         file="policies/query_mesh/policy.py",
-        old='for number, (origin, samples) in enumerate(state.get("handed", {}).items()):',
-        new='for number, (origin, samples) in enumerate(state.get("given", {}).items()):',
+        old='for number, (origin, samples) in enumerate(state["handed"].items()):',
+        new="for number, (origin, samples) in enumerate(()):",
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
@@ -960,7 +960,7 @@ BUGS = (
     Bug(
         name="what the rows of a restart are counted from begins anew",
         file="eddy/classes/classifier.py",
-        old='state.get("begun", {}).get(stream, 0)',
+        old='state["begun"].get(stream, 0)',
         new="0",
         tests=("tests/eddy/test_classifier.py", "-k", "who_looks"),
     ),
