@@ -58,9 +58,9 @@ def digest_routes(report: Report) -> str:
 def go_same_ways(first: tuple[str, str], second: tuple[str, str], where: str) -> None:
     """Check that two policies that differ in their indexes took the same routes.
 
-    Each comes with the digest of its routes; runs of an older version have none.
+    Each comes with the digest of its routes.
     """
-    if all(routes for _, routes in (first, second)) and first[1] != second[1]:
+    if first[1] != second[1]:
         raise EngineError(
             f'{where}: "{first[0]}" and "{second[0]}" differ in their index only, and have taken other routes; how '
             "rows are found must change no route, unless the policy goes by the clock, so one of them is wrong"

@@ -67,7 +67,7 @@ def compare(  # noqa: PLR0913  what a user may say
     9
     """
     experiment = Experiment(
-        name=_name_policies(query),
+        name=_read_name(query),
         points=[Given(given=_workload(query, data, drift_points))],
         contenders=_contenders(policies, baseline),
         seeds=_seeds(seeds),
@@ -86,7 +86,8 @@ def _seeds(seeds: int | Sequence[int]) -> list[int]:
     return _counts("seeds", seeds, 0)
 
 
-def _name_policies(query: object) -> str:
+def _read_name(query: object) -> str:
+    """Check that a query is one, and give its name."""
     if not isinstance(query, Query):
         raise QueryError(f"compare: expected a Query(...), got {query!r}")
     return query.name

@@ -43,8 +43,8 @@ class Contender:
         It asks for knowledge that the workload does not have of itself.
         """
         known = workload.list_facts()
-        texts = [(n, v) for n, v in self._parameters().items() if isinstance(v, str)]
-        asked = [(name, text) for name, text in texts if text in known and known[text] is None]
+        given = self.policy if isinstance(self.policy, Mapping) else {}
+        asked = [(n, v) for n, v in given.items() if isinstance(v, str) and v in known and known[v] is None]
         return f'{asked[0][0]} = "{asked[0][1]}" is not known of this workload' if asked else None
 
     def choice(self, workload: Workload) -> PolicyChoice:
@@ -91,9 +91,6 @@ class Contender:
         own |= {} if self.cache_memory is None else {"cache_memory": self.cache_memory}
         code = {"code": class_text(self.policy)} if isinstance(self.policy, type) else {}
         return {"policy": name_of(self.policy), **code, **own, "again": self.role == CONTROL}
-
-    def _parameters(self) -> Mapping[str, Any]:
-        return self.policy if isinstance(self.policy, Mapping) else {}
 
 
 def make_contender(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +70,10 @@ class Trace:
     operators: Columns
     learning: Columns
     routes: Columns
-    # A journal of an older version has none.
-    regret: Columns = field(default_factory=dict)
-    decisions: Columns = field(default_factory=dict)
-    indexes: Columns = field(default_factory=dict)
-    caches: Columns = field(default_factory=dict)
+    regret: Columns
+    decisions: Columns
+    indexes: Columns
+    caches: Columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +90,12 @@ class Record:
     figures: Mapping[str, Any]
     seconds: Sequence[float]
     results: Sequence[int]
+    rows: Sequence[int]
+    calls: Sequence[int]
+    routes: str
+    looked: Sequence[int]
+    by_pattern: Columns
     trace: Trace | None
-    # A journal of an older version has none.
-    rows: Sequence[int] = ()
-    calls: Sequence[int] = ()
-    routes: str = ""
-    looked: Sequence[int] = ()
-    by_pattern: Columns = field(default_factory=dict)
 
     def line(self) -> str:
         """As one line of JSON."""

@@ -72,7 +72,7 @@ def compare_patterns(
     """
     after = np.cumsum(rows) > start
     bound = next((place for place, role in enumerate(roles) if role == BOUND), None)
-    if bound is None or not after.any() or not all(counted):
+    if bound is None or not after.any():
         return [[] for _ in roles]
     sums = [_sum_after(one, after) for one in counted]
     whole = max(sum(float(cost[-1]) for cost in sums[bound].values()), 1.0)

@@ -125,16 +125,14 @@ class Turns:
         What was followed over time is added too.
         """
         shares = self._shares(contenders, workload, list(records.values()))
-        for contender, share, found in zip(
-            contenders, shares, self._compare_patterns(contenders, workload, list(records.values())), strict=True
-        ):
-            share.update(sum_up_patterns(found))
-            self.patterns += [self._row(setup, contender, {"seed": seed, **row}) for row in found]
-        for contender, share in zip(contenders, shares, strict=True):
+        patterns = self._compare_patterns(contenders, workload, list(records.values()))
+        for contender, share, by_pattern in zip(contenders, shares, patterns, strict=True):
             own = records[contender.label]
+            self.patterns += [self._row(setup, contender, {"seed": seed, **row}) for row in by_pattern]
+            whole = {**share, **sum_up_patterns(by_pattern)}
             quickest = {"quiet_seconds": sum_quickest([record.seconds for record in own])}
             for repeat, record in enumerate(own):
-                figures = {"seed": seed, "repeat": repeat, **share, **record.figures, **quickest}
+                figures = {"seed": seed, "repeat": repeat, **whole, **record.figures, **quickest}
                 self.rows.append(self._row(setup, contender, figures))
             if own[0].trace is not None and contender.role != CONTROL:
                 self.traced.append(

@@ -30,10 +30,10 @@ from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import merge_batches, payloads, report_text, rows_of
+from eddy.spark.parcels import payloads, report_text, rows_of
 from eddy.spark.shipped import Shipped
 from eddy.tuples.arrays import Mask
-from eddy.tuples.arrow import no_rows
+from eddy.tuples.arrow import no_rows, one_batch
 
 STATE = "format int, meta string, blob binary"
 """The state of a cell: one row, of a schema that never changes."""
@@ -82,7 +82,7 @@ def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Sch
         held[name].append(_split_copies(rows_of(payload), schemas[name]))
     return Arrivals(
         rows={
-            n: merge_batches([rows for rows, _ in parts], n) if parts else no_rows(schemas[n])
+            n: one_batch(n, pa.Table.from_batches([rows for rows, _ in parts])) if parts else no_rows(schemas[n])
             for n, parts in held.items()
         },
         copies={

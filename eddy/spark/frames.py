@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from eddy.errors import QueryError, quote, read_message
+from eddy.local import make_table
 from eddy.query import Query, Statement
 from eddy.query.state_need import find_state_need
 from eddy.spark.versions import find_arrow_schema
@@ -157,12 +158,8 @@ def _to_arrow(name: str, given: object) -> pa.Table:
             raise QueryError(
                 f'table "{name}": Spark cannot hand its rows over: {read_message(error)}; leave the column out'
             ) from error
-    if isinstance(given, pa.Table):
-        return given
-    if isinstance(given, pa.RecordBatch):
-        return pa.Table.from_batches([given])
-    if isinstance(given, pd.DataFrame):
-        return pa.Table.from_pandas(given, preserve_index=False).replace_schema_metadata(None)
+    if isinstance(given, pa.Table | pa.RecordBatch | pd.DataFrame):
+        return make_table(name, given)
     raise QueryError(
         f'table "{name}": expected a batch DataFrame of Spark or pandas, or a pyarrow Table or RecordBatch, got '
         f"{type(given).__name__}"
@@ -196,8 +193,12 @@ def _open_all(statement: Statement) -> dict[str, DataFrame]:
 
 def _open(spark: SparkSession, name: str, *, is_stream: bool) -> DataFrame:
     """Open a view or a table; a table of a catalog is a stream only if it is read as one."""
+    way_out = ""
     try:
         frame = spark.table(name)
-        return spark.readStream.table(name) if is_stream and not frame.isStreaming else frame
+        if not is_stream or frame.isStreaming:
+            return frame
+        way_out = "; leave STREAM out, or make the view from spark.readStream"
+        return spark.readStream.table(name)
     except Exception as error:
-        raise QueryError(f'attach: "{name}" cannot be read: {read_message(error)}') from error
+        raise QueryError(f'attach: "{name}" cannot be read: {read_message(error)}{way_out}') from error

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -164,35 +164,26 @@ def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
     return math.floor(min(max(newest, 0), LATEST // unit)) * unit
 
 
-def merge_batches(batches: Sequence[pa.RecordBatch], name: str) -> pa.RecordBatch:
-    """Merge batches into one; there is one at least."""
-    return batches[0] if len(batches) == 1 else one_batch(name, pa.Table.from_batches(batches))
-
-
 def _gather(batches: Iterable[pa.RecordBatch], name: str) -> Iterator[pa.RecordBatch]:
     """Small batches made into larger ones."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         if held and sum(part.nbytes for part in held) + batch.nbytes > GATHERED_BYTES:
-            yield merge_batches(held, name)
+            yield one_batch(name, pa.Table.from_batches(held))
             held = []
         if batch.num_rows:
             held.append(batch)
     if held:
-        yield merge_batches(held, name)
+        yield one_batch(name, pa.Table.from_batches(held))
 
 
 def _divide(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Divide rows into parts that are small enough.
-
-    Rows stay whole if they share a large dictionary: parts would be no smaller.
-    """
+    """Divide rows into parts that are small enough."""
     half = rows.num_rows // 2
-    parts = (rows.slice(0, half), rows.slice(half))
-    if not half or rows.nbytes <= PAYLOAD_BYTES or parts[0].nbytes + parts[1].nbytes > rows.nbytes * 3 // 2:
+    if not half or rows.nbytes <= PAYLOAD_BYTES:
         yield rows
         return
-    for part in parts:
+    for part in (rows.slice(0, half), rows.slice(half)):
         yield from _divide(part)
 
 

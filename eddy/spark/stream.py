@@ -185,7 +185,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     shipped = _make_shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        yield from freeze_loaded(cell.run(shipped, key, parcels, state))
+        return freeze_loaded(cell.run(shipped, key, parcels, state))
 
     # All streams as one frame of parcels, so that a single operator with one state serves them:
     #

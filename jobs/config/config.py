@@ -24,6 +24,7 @@ from eddy.jobs.config.profiles import choose_profile
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
+from eddy.jobs.config.statement import read_statement
 from eddy.jobs.config.to_query import build_query
 from eddy.jobs.config.variables import Variables
 from eddy.predicates.faults import REJECT
@@ -104,6 +105,9 @@ def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str 
     variables = Variables(mistakes)
     reading = TableReader(mistakes, Places.beside(str(file), outside), variables)
     read = reading.part(JOB, values, ())
+    asked = read_statement(read, mistakes)
+    if asked is not None and ("policy", "name") not in reading.given:
+        read["policy"]["name"] = asked.choose_policy(read["policy"]["name"])
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
@@ -112,7 +116,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str 
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query = build_query(read, mistakes)
+    query = build_query(read, mistakes, asked)
     if query is None:
         mistakes.check()
     assert query is not None

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.eddy.spark.killed import session
+from tests.eddy.spark.servers import session
 from tests.eddy.spark.test_retried import survived
 from tests.soak import batches
 from tests.soak.hunt import Caught, Hunt

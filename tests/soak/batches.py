@@ -20,7 +20,7 @@ import pyarrow as pa
 
 import eddy
 from tests.eddy.spark import feeds
-from tests.eddy.spark.killed import session
+from tests.eddy.spark.servers import session
 from tests.eddy.spark.test_attach import SECOND, table
 from tests.soak.hunt import Caught
 

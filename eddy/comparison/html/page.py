@@ -100,7 +100,8 @@ def _sections(comparison: Comparison) -> list[str]:
         parts.append(_section("Every policy on every workload", "", f'<div class="card">{workloads(runs)}</div>'))
     parts += _adapting(comparison)
     parts += _regret_by_pattern(comparison)
-    parts.append(_section("Plots", "", pictures(comparison)))
+    pictures = "\n".join(_picture(comparison, name, PLOTS[name]) for name in comparison.plots)
+    parts.append(_section("Plots", "", pictures))
     parts += _list_skipped(comparison)
     parts.append(_section("Every run", "", _runs(runs)))
     parts.append(_section("Settings", "", f'<div class="card">{settings(comparison.settings)}</div>'))
@@ -188,11 +189,6 @@ def _cell(value: object) -> TableCell:
 def _command(command: str) -> str:
     """Without the password of an address in it."""
     return display(("command",), command)[1:-1]
-
-
-def pictures(comparison: Comparison) -> str:
-    """Write all plots that have something to draw."""
-    return "\n".join(_picture(comparison, name, PLOTS[name]) for name in comparison.plots)
 
 
 def _picture(comparison: Comparison, name: str, plot: Plot) -> str:

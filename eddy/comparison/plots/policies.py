@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from eddy.comparison.plots.style import MOST_PANELS, cut, figure, fill, panels
-from eddy.comparison.summary import summary
+from eddy.comparison.plots.style import MOST_PANELS, cut, fill, grid
+from eddy.comparison.summary import group_by_workload, summary
 
 if TYPE_CHECKING:
     from eddy.comparison.result import Comparison
@@ -32,20 +32,13 @@ def time(comparison: Comparison) -> Figure:
 
 
 def _bars(comparison: Comparison, column: str, label: str) -> Figure:
-    parts: dict[str, list[Mapping[str, Any]]] = {}
-    for row in comparison.runs:
-        parts.setdefault(str(row["workload"]), []).append(row)
+    parts = group_by_workload(comparison.runs)
     shown = list(parts)[:MOST_PANELS]
     policies = list(dict.fromkeys(str(row["policy"]) for row in comparison.runs))
-    rows = -(-len(shown) // ACROSS)
-    made = figure(rows, height=0.9 + BAR * len(policies))
-    grid = [axes for row in panels(made, min(len(shown), ACROSS), rows=rows) for axes in row]
-    for place, axes in enumerate(grid):
-        if place >= len(shown):
-            axes.set_visible(False)
-            continue
-        _panel(axes, summary(parts[shown[place]]), policies, column)
-        axes.set(title=cut(shown[place]), xlabel=label)
+    made, panels = grid(len(shown), ACROSS, height=0.9 + BAR * len(policies))
+    for place, (axes, workload) in enumerate(zip(panels, shown, strict=True)):
+        _panel(axes, summary(parts[workload]), policies, column)
+        axes.set(title=cut(workload), xlabel=label)
         if place % ACROSS:
             axes.set_yticklabels([])
     if len(parts) > len(shown):

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from eddy.comparison.plots.style import MOST_PANELS, cut, drift, figure, legend, line, panels, thousands, use_style
+from eddy.comparison.plots.style import MOST_PANELS, cut, drift, grid, legend, line, thousands, use_style
 from eddy.comparison.plots.timeline import bins_of
 from eddy.errors import QueryError
 
@@ -64,24 +64,20 @@ def draw_comparison(comparison: Comparison) -> Figure:
                 drift_points=one.drift_points,
             )
             for one in comparison.traced
-            if len(one.trace.regret.get("batch", ()))
+            if len(one.trace.regret["batch"])
         ]
     )
 
 
 def _draw(found: Sequence[_Panel]) -> Figure:
     shown = found[:MOST_PANELS]
-    rows = -(-len(shown) // ACROSS)
-    made = figure(rows)
-    grid = [axes for row in panels(made, min(len(shown), ACROSS), rows=rows) for axes in row]
-    for axes in grid[len(shown) :]:
-        axes.set_visible(False)
-    for axes, panel in zip(grid, shown, strict=False):
+    made, panels = grid(len(shown), ACROSS)
+    for axes, panel in zip(panels, shown, strict=True):
         _lines(axes, panel)
         axes.set(title=cut(panel.title, 46), xlabel="tuples so far", ylabel="seconds so far")
         axes.set_ylim(bottom=0)
         thousands(axes.xaxis)
-    legend(made, *grid[: len(shown)])
+    legend(made, *panels)
     return made
 
 

@@ -106,6 +106,16 @@ def panels(made: Figure, count: int, *, rows: int = 1, sharex: Literal["none", "
     return [list(row) for row in grid]
 
 
+def grid(count: int, across: int, *, height: float = HEIGHT) -> tuple[Figure, list[Axes]]:
+    """Make a figure of so many panels, in rows of some."""
+    rows = -(-count // across)
+    made = figure(rows, height=height)
+    found = [axes for row in panels(made, min(count, across), rows=rows) for axes in row]
+    for axes in found[count:]:
+        axes.set_visible(False)
+    return made, found[:count]
+
+
 def legend(made: Figure, *axes: Axes, columns: int = 4) -> None:
     """Draw one legend above the whole figure.
 

@@ -6,7 +6,7 @@ has the plots of what is learned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 3
 """Workloads side by side; those that change come first."""
 
-CACHE_LABELS = ("bytes of caches", "look-ups that were hits")
-"""The two rows of the plot of caches."""
-
 MICRO = 1e6
 MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("microseconds a tuple", MICRO)}
 """The column that is drawn, its name, and how many of its units are in one."""
@@ -49,112 +46,89 @@ MEASURES = {"routing_calls": ("routing calls a tuple", 1.0), "seconds": ("micros
 
 def over_time(comparison: Comparison) -> Figure:
     """Calls and time a tuple, for each policy."""
-    shown = workloads(comparison.traced)[:MOST_COLUMNS]
-    made = figure(len(MEASURES), height=2.3)
-    grid = panels(made, len(shown), rows=len(MEASURES), sharex="col")
-    numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
-    for axes_row, column in zip(grid, MEASURES, strict=True):
-        for axes, workload in zip(axes_row, shown, strict=True):
-            own = [traced for traced in comparison.traced if traced.workload == workload]
-            for traced in own:
-                _line(axes, traced, column, numbers[traced.policy])
-            drift(axes, own[0].drift_points)
-            axes.set_ylim(bottom=0)
-            thousands(axes.xaxis)
-        axes_row[0].set_ylabel(MEASURES[column][0])
-    for axes, workload in zip(grid[0], shown, strict=True):
-        axes.set_title(cut(workload))
-    for axes in grid[-1]:
-        axes.set_xlabel("tuples so far")
-    legend(made, *grid[0])
-    return made
+
+    def draw(panels: Sequence[Axes], traced: Traced, number: int) -> None:
+        batches = traced.trace.batches
+        for axes, (column, (_, units)) in zip(panels, MEASURES.items(), strict=True):
+            spent = _over_time(traced, batches, column) * units
+            _line(axes, traced, spent / _over_time(traced, batches, "rows"), traced.policy, number)
+
+    return _draw_workloads(comparison, comparison.traced, [label for label, _ in MEASURES.values()], draw)
 
 
 def index_bytes(comparison: Comparison) -> Figure:
     """Bytes of all indexes at the end of each micro-batch, for each policy."""
-    return _draw_indexes(comparison, "bytes", "bytes of indexes")
+
+    def draw(panels: Sequence[Axes], traced: Traced, number: int) -> None:
+        thousands(panels[0].yaxis)
+        held = _over_time(traced, traced.trace.indexes, "bytes", np.maximum)
+        _line(panels[0], traced, held, traced.policy, number)
+
+    return _draw_workloads(comparison, _with_indexes(comparison), ["bytes of indexes"], draw, height=2.6)
 
 
 def candidates(comparison: Comparison) -> Figure:
     """Stored rows that were looked at for a tuple, for each policy."""
-    return _draw_indexes(comparison, "candidates", "candidates a tuple", by="rows")
+
+    def draw(panels: Sequence[Axes], traced: Traced, number: int) -> None:
+        thousands(panels[0].yaxis)
+        found = _over_time(traced, traced.trace.indexes, "candidates")
+        rows = np.maximum(_over_time(traced, traced.trace.batches, "rows"), 1)
+        _line(panels[0], traced, found / rows, traced.policy, number)
+
+    return _draw_workloads(comparison, _with_indexes(comparison), ["candidates a tuple"], draw, height=2.6)
 
 
 def cache_bytes(comparison: Comparison) -> Figure:
     """Bytes of all caches at the end of each micro-batch, and the share of look-ups that were hits."""
-    traced = [one for one in comparison.traced if any(one.trace.caches.get("batch", ()))]
+
+    def draw(panels: Sequence[Axes], traced: Traced, number: int) -> None:
+        above, below = panels
+        thousands(above.yaxis)
+        below.yaxis.set_major_formatter(PercentFormatter(1.0))
+        known = traced.trace.caches
+        asked, hits = (_over_time(traced, known, name) for name in ("look_ups", "hits"))
+        _line(above, traced, _over_time(traced, known, "nbytes", np.maximum), traced.policy, number)
+        _line(below, traced, _divide(hits, asked), traced.policy, number)
+
+    traced = [one for one in comparison.traced if len(one.trace.caches["batch"])]
+    return _draw_workloads(comparison, traced, ["bytes of caches", "look-ups that were hits"], draw)
+
+
+def _with_indexes(comparison: Comparison) -> list[Traced]:
+    return [one for one in comparison.traced if len(one.trace.indexes["batch"])]
+
+
+def _draw_workloads(
+    comparison: Comparison,
+    traced: Sequence[Traced],
+    labels: Sequence[str],
+    draw: Callable[[Sequence[Axes], Traced, int], None],
+    *,
+    height: float = 2.3,
+) -> Figure:
+    """Draw panels below each other for each workload, and in them what `draw` makes of each run.
+
+    It is told the number of the policy, which has the same look in all plots of a comparison.
+    """
     shown = workloads(traced)[:MOST_COLUMNS]
     numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
-    made = figure(len(CACHE_LABELS), height=2.3)
-    grid = panels(made, len(shown), rows=len(CACHE_LABELS), sharex="col")
-    for (held, hits), workload in zip(zip(*grid, strict=True), shown, strict=True):
+    made = figure(len(labels), height=height)
+    grid = panels(made, len(shown), rows=len(labels), sharex="col")
+    for column, workload in zip(zip(*grid, strict=True), shown, strict=True):
         own = [one for one in traced if one.workload == workload]
         for one in own:
-            _draw_caches(held, hits, one, numbers[one.policy])
-        for axes in (held, hits):
+            draw(column, one, numbers[one.policy])
+        for axes in column:
             drift(axes, own[0].drift_points)
             axes.set_ylim(bottom=0)
             thousands(axes.xaxis)
-        thousands(held.yaxis)
-        hits.yaxis.set_major_formatter(PercentFormatter(1.0))
-        held.set_title(cut(workload))
-        hits.set_xlabel("tuples so far")
-    for axes_row, label in zip(grid, CACHE_LABELS, strict=True):
+        column[0].set_title(cut(workload))
+        column[-1].set_xlabel("tuples so far")
+    for axes_row, label in zip(grid, labels, strict=True):
         axes_row[0].set_ylabel(label)
     legend(made, *grid[0])
     return made
-
-
-def _draw_caches(above: Axes, below: Axes, traced: Traced, number: int) -> None:
-    """Draw the most bytes of neighbouring micro-batches, and the share of hits."""
-    batches, known = traced.trace.batches, traced.trace.caches
-    places = {batch: place for place, batch in enumerate(known["batch"])}
-    # A micro-batch in which there is no cache is at the end of each column, where a 0 stands.
-    found = [places.get(batch, -1) for batch in batches["batch"]]
-    held, asked, hits = (
-        np.append(np.array(known[name], np.float64), 0.0)[found] for name in ("nbytes", "look_ups", "hits")
-    )
-    bins = bins_of(len(found))
-    ends, all_asked = (
-        np.maximum.reduceat(np.array(batches["tuples"], np.float64), bins),
-        np.add.reduceat(asked, bins),
-    )
-    share = np.where(all_asked > 0, np.add.reduceat(hits, bins) / np.maximum(all_asked, 1), np.nan)
-    for axes, values in ((above, np.maximum.reduceat(held, bins)), (below, share)):
-        axes.plot(ends, values, label=cut(traced.policy), markevery=max(len(ends) // 8, 1), **line(number))
-
-
-def _draw_indexes(comparison: Comparison, column: str, label: str, by: str | None = None) -> Figure:
-    traced = [one for one in comparison.traced if any(one.trace.indexes.get("batch", ()))]
-    shown = workloads(traced)[:MOST_COLUMNS]
-    numbers = {policy: number for number, policy in enumerate(dict.fromkeys(t.policy for t in comparison.traced))}
-    made = figure(1, height=2.6)
-    (grid,) = panels(made, len(shown))
-    for axes, workload in zip(grid, shown, strict=True):
-        own = [one for one in traced if one.workload == workload]
-        for one in own:
-            x, y = _indexes_over_time(one, column, by)
-            axes.plot(x, y, label=cut(one.policy), markevery=max(len(x) // 8, 1), **line(numbers[one.policy]))
-        drift(axes, own[0].drift_points)
-        axes.set_ylim(bottom=0)
-        axes.set(title=cut(workload), xlabel="tuples so far")
-        thousands(axes.xaxis)
-        thousands(axes.yaxis)
-    grid[0].set_ylabel(label)
-    legend(made, *grid)
-    return made
-
-
-def _indexes_over_time(traced: Traced, column: str, by: str | None) -> tuple[Floats, Floats]:
-    """Give the points of a line: the most of neighbouring micro-batches, or their mean by row."""
-    batches, known = traced.trace.batches, traced.trace.indexes
-    found = dict(zip(known["batch"], known[column], strict=True))
-    values = np.array([found.get(batch, 0) for batch in batches["batch"]], np.float64)
-    bins = bins_of(len(values))
-    ends = np.maximum.reduceat(np.array(batches["tuples"], np.float64), bins)
-    if by is None:
-        return ends, np.maximum.reduceat(values, bins)
-    return ends, np.add.reduceat(values, bins) / np.maximum(np.add.reduceat(np.array(batches[by], np.float64), bins), 1)
 
 
 def workloads(traced: Sequence[Traced]) -> list[str]:
@@ -166,13 +140,24 @@ def workloads(traced: Sequence[Traced]) -> list[str]:
     return sorted(changes, key=lambda workload: not changes[workload])
 
 
-def _line(axes: Axes, traced: Traced, column: str, number: int) -> None:
-    batches = traced.trace.batches
-    rows, ends = np.array(batches["rows"], np.float64), np.array(batches["tuples"], np.float64)
-    per = np.array(batches[column], np.float64) * MEASURES[column][1]
-    bins = bins_of(len(rows))
-    x, y = np.maximum.reduceat(ends, bins), np.add.reduceat(per, bins) / np.add.reduceat(rows, bins)
-    axes.plot(x, y, label=cut(traced.policy), markevery=max(len(x) // 8, 1), **line(number))
+def _over_time(traced: Traced, columns: Any, name: str, reduce: np.ufunc = np.add) -> Floats:
+    """Reduce a figure of micro-batches to the points of a line; it is 0 where nothing is told of one."""
+    found = dict(zip(columns["batch"], columns[name], strict=True))
+    values = np.array([found.get(batch, 0) for batch in traced.trace.batches["batch"]], np.float64)
+    reduced: Floats = reduce.reduceat(values, bins_of(len(values)))
+    return reduced
+
+
+def _divide(above: Floats, below: Floats) -> Floats:
+    """Give ratios, and a gap in the line where there is nothing to divide by."""
+    ratios: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    return ratios
+
+
+def _line(axes: Axes, traced: Traced, values: Floats, label: str, number: int) -> None:
+    """Draw a line over the tuples that had come by then."""
+    ends = _over_time(traced, traced.trace.batches, "tuples", np.maximum)
+    axes.plot(ends, values, label=cut(label), markevery=max(len(ends) // 8, 1), **line(number))
 
 
 def bins_of(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -226,7 +211,9 @@ def _draw_ratios(traced: Traced, frame: pd.DataFrame, above: str, below: str, la
     axes = panels(made, 1)[0][0]
     sizes = frame.groupby("name")[below].sum().sort_values(ascending=False)
     for number, name in enumerate(sorted(sizes.index[:MOST_SERIES])):
-        _ratio_line(axes, traced, frame[frame["name"] == name], above, below, number)
+        sums = frame[frame["name"] == name].groupby("batch")[[above, below]].sum().reset_index()
+        up, down = (_over_time(traced, sums, column) for column in (above, below))
+        _line(axes, traced, _divide(up, down), str(name), number)
     drift(axes, traced.drift_points)
     left = f", the {MOST_SERIES} most used of {len(sizes)}" if len(sizes) > MOST_SERIES else ""
     axes.set(title=f"{cut(traced.policy)} on {cut(traced.workload)}{left}", xlabel="tuples so far", ylabel=label)
@@ -234,17 +221,6 @@ def _draw_ratios(traced: Traced, frame: pd.DataFrame, above: str, below: str, la
     thousands(axes.xaxis)
     legend(made, axes, columns=3)
     return made
-
-
-def _ratio_line(axes: Axes, traced: Traced, frame: pd.DataFrame, above: str, below: str, number: int) -> None:
-    """Draw a line with a gap where the operator was not called."""
-    batches = list(traced.trace.batches["batch"])
-    sums = frame.groupby("batch")[[above, below]].sum().reindex(batches, fill_value=0)
-    bins = bins_of(len(batches))
-    up, down = (np.add.reduceat(sums[name].to_numpy(np.float64), bins) for name in (above, below))
-    ends = np.maximum.reduceat(np.array(traced.trace.batches["tuples"], np.float64), bins)
-    values = np.divide(up, down, out=np.full(len(bins), np.nan), where=down > 0)
-    axes.plot(ends, values, label=cut(str(frame["name"].iloc[0])), markevery=max(len(ends) // 8, 1), **line(number))
 
 
 MOST_CLASS_PANELS = 4
@@ -296,8 +272,7 @@ def _shares(axes: Axes, frame: pd.DataFrame, names: list[str], traced: Traced) -
     bins = bins_of(len(batches))
     sums = np.add.reduceat(counts, bins, axis=0)
     shares = sums / np.maximum(sums.sum(axis=1, keepdims=True), 1)
-    ends = np.array(traced.trace.batches["tuples"], np.float64)
-    edges = np.concatenate([[0.0], np.maximum.reduceat(ends, bins)])
+    edges = np.append(0.0, _over_time(traced, traced.trace.batches, "tuples", np.maximum))
     bottom = np.zeros(len(bins))
     for number, name in enumerate(names):
         top = bottom + shares[:, number]

@@ -72,7 +72,8 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
         if plan is None:
             plan = alone
             continue
-        texts = [p.text for p in query.predicates if name in p.inputs and p.inputs <= joined]
+        # A BETWEEN is two conditions with one text.
+        texts = dict.fromkeys(p.text for p in query.predicates if name in p.inputs and p.inputs <= joined)
         plan = PlanNode(f"join: {' and '.join(texts)}" if texts else "every combination", (plan, alone))
         several = [f for f in query.filters if len(f.on) > 1 and name in f.on and joined.issuperset(f.on)]
         plan = _filter_above(plan, several, notes)
@@ -94,8 +95,7 @@ def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str,
 
 def list_joins(query: Query) -> Iterator[str]:
     """Write which inputs each condition connects."""
-    for predicate in query.predicates:
-        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
+    yield from dict.fromkeys(f"  {' -- '.join(sorted(one.inputs))}: {one.text}" for one in query.predicates)
     for one in query.existence:
         verb = "has a match" if one.kind == SEMI else "has none"
         texts = " and ".join(condition.text for condition in one.conditions)

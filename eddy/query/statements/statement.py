@@ -63,8 +63,8 @@ class Statement:
     """A statement, and the query that it says.
 
     `functions` are predicates in Python by the names that the text calls them; `@eddy.predicate` says how they are to
-    be asked. `streams` says of inputs, by alias or by name, what the text leaves out. `options` are keys of a `Query`
-    that no SQL has, such as `max_state`.
+    be asked, and `ways` say it by their names, before that. `streams` says of inputs, by alias or by name, what the
+    text leaves out. `options` are keys of a `Query` that no SQL has, such as `max_state`.
 
     >>> asked = Statement("SELECT o.id FROM STREAM orders AS o JOIN users AS u ON o.user = u.id", streams=[
     ...     Stream("orders", time="at", delay="1 minute")
@@ -75,6 +75,7 @@ class Statement:
 
     text: str
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict, kw_only=True)
+    ways: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
     streams: Sequence[Stream] = field(default=(), kw_only=True)
     options: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     columns: Mapping[str, Sequence[str]] | None = field(default=None, kw_only=True, repr=False)
@@ -90,6 +91,9 @@ class Statement:
         for name, function in self.functions.items():
             if not callable(function):
                 raise QueryError(f'{WHERE}: functions: "{name}": expected a function, got {write_repr(function)}')
+        for name in self.ways:
+            if name not in self.functions:
+                raise unknown_name("function", name, self.functions, where=f"{WHERE}: ways")
         fill(self, "tree", read_statement(Place(WHERE, self.text, ONLY_SPARK), frozenset(self.functions)))
         self._check_aliases()
         self._check_hints()
@@ -296,7 +300,8 @@ class _Building:
         name = self.asked.named.get(own) or marked.name or (node.name if is_only else own)
         on = [*dict.fromkeys(str(column.stream) for column in columns)]
         names = [write_column(column if len(on) > 1 else Column(None, column.name)) for column in columns]
-        return Filter(name, on=on, function=function, **{**marked.options, "columns": names})
+        asked = {**marked.options, **self.asked.ways.get(node.name, {}), "columns": names}
+        return Filter(name, on=on, function=function, **asked)
 
     def _select(self) -> list[str]:
         """Write the columns of the answer."""

@@ -51,7 +51,7 @@ def hash_rows(batch: pa.RecordBatch) -> Hashes:
     Two or more columns of numbers and times stand for the row, since they are read much faster than texts. Columns
     of columns tell nothing. Rows that are alike go to one place.
     """
-    flat = [column for column in batch.columns if can_classify(column.type) and not _is_uint64(column.type)]
+    flat = [column for column in batch.columns if can_classify(column.type)]
     fixed = [column for column in flat if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type))]
     hashes: Hashes = np.zeros(batch.num_rows, np.uint64)
     for column in fixed if len(fixed) > 1 else flat:
@@ -102,11 +102,6 @@ def _salt(codes: Integers, salt: int) -> Hashes:
     Then dimensions divide the rows independently of each other.
     """
     return codes.view(np.uint64) + np.uint64((salt + 1) * int(GOLDEN) % 2**64)
-
-
-def _is_uint64(data_type: pa.DataType) -> bool:
-    """Tell the one integer that does not fit into a signed code."""
-    return data_type.equals(pa.uint64())
 
 
 def _join_word(state: int, word: int) -> int:

@@ -159,11 +159,8 @@ class Layout:
         try:
             return (*self._codes(batch, text), None)
         except RowError:
-            return self._encode_apart(batch, text)
-
-    def _encode_apart(self, batch: pa.RecordBatch, text: str) -> PlacedKeys:
-        # A row whose key cannot be computed must not fail here: a filter may still drop it.
-        found = ask_by_halves(lambda part: self._codes(batch.take(pa.array(part)), text), batch.num_rows)
+            # A row whose key cannot be computed must not fail here: a filter may still drop it.
+            found = ask_by_halves(lambda part: self._codes(batch.take(pa.array(part)), text), batch.num_rows)
         codes, valid = np.zeros(batch.num_rows, np.int64), np.ones(batch.num_rows, np.bool_)
         for part, (coded, known) in found.parts:
             codes[part] = coded
@@ -186,7 +183,7 @@ def check_layout(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if differences:
         raise CheckpointError(
             "checkpoint: its rows are laid out over other cells; " + "; ".join(differences) + "; "
-            "go back to the cells, sizes, costs and heavy values that it was begun with, or begin a new checkpoint"
+            "go back to the cells, sizes and heavy values that it was begun with, or begin a new checkpoint"
         )
 
 

@@ -1,7 +1,7 @@
 """Plans a layout: what divides the streams, and how often.
 
     layout = plan_layout(binding, cells)                         cells: the user's number, or None
-    layout = plan_layout(binding, None, default=4, sizes={"a": 1e6, "b": 1e3}, costs={"a": 20.0})
+    layout = plan_layout(binding, None, default=4, sizes={"a": 1e6, "b": 1e3})
 
 A key that all joins share divides all streams. Any other join graph is laid out over its join attributes, and a stream
 that no equality connects with another may be divided by its rows. A key that divides fewer streams than another one
@@ -41,19 +41,15 @@ def plan_layout(
     *,
     default: int = 1,
     sizes: Mapping[str, float] | None = None,
-    costs: Mapping[str, float] | None = None,
     heavy: Mapping[str, Sequence[Any]] | None = None,
 ) -> Layout:
     """Lay a query out over at most so many cells.
 
-    `default` is their number if the user gives none. `sizes` are the rows of each stream, in any unit, and `costs`
-    what a row of it costs a cell, its filters included: those of a stream that is copied run once per copy. `heavy`
-    has for a key such as "a.k" the values that many rows of that stream have.
+    `default` is their number if the user gives none. `sizes` are the rows of each stream, in any unit, times what one
+    costs a cell. `heavy` has for a key such as "a.k" the values that many rows of that stream have.
     """
     wanted = check_whole(default if cells is None else cells, "cells", most=MOST_CELLS)
-    weights = _read_weights(binding, "sizes", sizes)
-    for name, cost in _read_weights(binding, "costs", costs).items():
-        weights[name] *= cost
+    weights = _read_sizes(binding, sizes or {})
     groups = _find_groups(binding)
     if not _allows_rows(binding, groups, cells):
         wanted, groups = 1, []
@@ -79,15 +75,15 @@ def best_shares(dimensions: Sequence[Set[str]], weights: Mapping[str, float], ce
     return _search(dimensions, weights, cells, (), None).shares
 
 
-def _read_weights(binding: Binding, what: str, given: Mapping[str, float] | None) -> dict[str, float]:
+def _read_sizes(binding: Binding, given: Mapping[str, float]) -> dict[str, float]:
     """Read a number for each stream; 1 where none is given."""
     names = [stream.name for stream in binding.query.streams]
-    for name, number in (given or {}).items():
+    for name, number in given.items():
         if name not in names:
-            raise unknown_name("stream", name, names, where=what)
+            raise unknown_name("stream", name, names, where="sizes")
         if not isinstance(number, Real) or not 0 <= float(number) < math.inf:
-            raise QueryError(f'{what}: "{name}": expected a number of 0 or more, got {number!r}')
-    return {name: float((given or {}).get(name, 1)) for name in names}
+            raise QueryError(f'sizes: "{name}": expected a number of 0 or more, got {number!r}')
+    return {name: float(given.get(name, 1)) for name in names}
 
 
 def _find_groups(binding: Binding) -> list[Group]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from pyspark.errors import AnalysisException
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
 from eddy.errors import QueryError
 from eddy.query.shorthand import find_free, list_ways
+from eddy.spark.own_sql import ask_spark
 from eddy.sql.values.name_case import fold_case
 
 
@@ -32,7 +34,8 @@ def add_arguments(
         for place, part in enumerate(parts):
             if isinstance(part, Column):
                 # It is called as Spark would call it.
-                parts[place] = find_free(frame.select(part).columns[0], [*own, *computed])
+                asked = ask_spark(partial(frame.select, part), f'where: "{part}"')
+                parts[place] = find_free(asked.columns[0], [*own, *computed])
                 computed[parts[place]] = part
         named.append((function, *parts) if parts else one)
     ways = list_ways(named, [*own, *computed], tables, case_sensitive=case_sensitive)

@@ -38,6 +38,7 @@ from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, 
 from eddy.spark import workers
 from eddy.spark.frames import read_schema, read_table
 from eddy.spark.listener import listen
+from eddy.spark.own_sql import ask_spark
 from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
 from eddy.spark.pushdown import leave_to_spark, push
@@ -113,9 +114,12 @@ def where(given: DataFrame, predicates: Sequence[Any], options: WhereOptions) ->
     before = [one for one in predicates if _is_for_spark(one, lookups)]
     asked = [one for one in predicates if not _is_for_spark(one, lookups)]
     frame = given
-    for one in before:
-        frame = push(frame, one.on[0], [one]) if isinstance(one, Filter) else frame.where(one)
     spelled = [str(one.where) if isinstance(one, Filter) else str(one) for one in before]
+    for one, text in zip(before, spelled, strict=True):
+        if isinstance(one, Filter):
+            frame = push(frame, one.on[0], [one])
+        else:
+            frame = ask_spark(partial(frame.where, one), f'where: "{text}"')
     if not asked and not tables:
         return _note_all(frame, spelled, options)
     plan = _plan(frame, asked, spelled, lookups, tables, options)
@@ -240,7 +244,7 @@ def _ask(plan: WherePlan) -> Column:
     aside, plain = has_rejects(plan.query.filters), plan.is_plain
 
     def judge(columns: Iterator[tuple[pa.Array, ...]]) -> Iterator[pa.Array]:
-        yield from freeze_loaded(task.judge(shipped, columns, remembered, aside=aside, plain=plain))
+        return freeze_loaded(task.judge(shipped, columns, remembered, aside=aside, plain=plain))
 
     judge.__name__ = plan.query.name
     fields = [StructField("passes", BooleanType()), StructField("report", StringType())]

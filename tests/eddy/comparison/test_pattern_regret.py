@@ -44,10 +44,6 @@ def test_there_is_none_without_a_change_or_a_bound(start: int, roles: list[str])
     assert compare_patterns(start, ROWS, [counted(k=[1] * 4)] * 2, roles) == [[], []]
 
 
-def test_a_journal_of_an_older_version_has_no_patterns() -> None:
-    assert compare_patterns(CHANGED_AT, ROWS, [{}, counted(k=[1] * 4)], ["", "bound"]) == [[], []]
-
-
 def test_rare_patterns_do_not_count_among_the_worst() -> None:
     rows = [
         {"share": 0.6, "regret_candidates": 1.0, "regret_seconds": 1.2},

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import eddy
-from eddy.comparison.journal import Record
 from eddy.comparison.plots.registry import PLOTS
 from eddy.comparison.plots.style import MOST_POINTS
 from eddy.comparison.result import Comparison
@@ -196,13 +193,6 @@ def test_a_run_without_an_account_has_nothing_to_draw() -> None:
         eddy.plot_regret(eddy.run_local(query(), data(), policy="fixed"))
     with pytest.raises(eddy.QueryError, match=r"plot_regret: expected a run or a Report, got int"):
         eddy.plot_regret(wrong)
-
-
-def test_runs_that_were_kept_before_there_were_accounts_are_read() -> None:
-    traced = comparison(repeats=1).traced[0]
-    old = {name: value for name, value in asdict(traced.trace).items() if name not in ("regret", "decisions")}
-    line = json.dumps({"key": "k", "answer": "", "figures": {}, "seconds": [], "results": [], "trace": old})
-    assert Record.parse(line).trace == replace(traced.trace, regret={}, decisions={})
 
 
 WITHOUT = """

@@ -16,32 +16,14 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 import eddy
-from tests.eddy.spark import feeds
+from tests.eddy.spark import feeds, servers
 from tests.eddy.spark.test_attach import BIG, query
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 POINTS = ("routing", "before the state commit", "after the state commit", "half written", "written", "never")
 """Where a start ends; the last one goes to the end."""
-
-
-def session(place: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]")
-    options = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
-        "spark.ui.enabled": "false",
-    }
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 def main(place: Path, point: str) -> None:
@@ -66,7 +48,7 @@ def main(place: Path, point: str) -> None:
         half.rename(place / "out" / f"{number:04}.parquet")
         die("written", number)
 
-    spark = session(place)
+    spark = servers.session(place)
     asked = query(filters=[BIG, eddy.Filter("odd", on="b", function=odd)])
     frames = {name: feeds.stream(spark, place / "in" / name) for name in "ab"}
     frame = eddy.attach(asked, frames, policy="content", cells=3)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
@@ -93,30 +94,36 @@ def cluster(place: Path) -> Iterator[str]:
         yield url
 
 
+def session(place: Path, master: str = "local[2]", more: Mapping[str, str] | None = None) -> SparkSession:
+    """A session whose driver is reached from this machine alone, and whose tables are below a folder."""
+    options: dict[str, Any] = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(place / "warehouse"),
+        "spark.ui.enabled": "false",
+        **(more or {}),
+    }
+    return SparkSession.builder.master(master).config(map=options).getOrCreate()
+
+
 def joined(place: Path, url: str, more: Mapping[str, str]) -> SparkSession:
     """A session on a cluster that speculates: a task that takes long is begun a second time beside itself."""
     options = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
         "spark.driver.extraJavaOptions": QUICK,
         "spark.executor.memory": "512m",
         "spark.executor.extraJavaOptions": QUICK,
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
-        "spark.ui.enabled": "false",
         # A copy of a task that takes long, as soon as one of the others has ended.
         "spark.speculation": "true",
         "spark.speculation.quantile": "0.25",
         **more,
     }
-    builder = SparkSession.builder.master(url)
-    for key, value in options.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return session(place, url, options)
 
 
 def job(log: Path, module: str, *arguments: str, seconds: float = JOB) -> int:

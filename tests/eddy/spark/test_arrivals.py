@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import uuid
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
@@ -22,7 +21,6 @@ from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, pack, write
-from eddy.spark.shipped import Shipped, pack_code
 from eddy.tuples.arrow import one_batch
 from tests import joins, reference
 from tests.eddy.spark.test_attach import cut
@@ -116,18 +114,13 @@ class Cells:
         self.newest = dict.fromkeys(case.streams, 0)
         self.saved: dict[int, Any] = {}
         self.delays = {name: source.delay for name, source in case.streams.items() if source.delay is not None}
-        code, functions = pack_code(self.asked, "fixed")
-        self.shipped = Shipped(
-            token=uuid.uuid4().hex,
-            code=code,
-            functions=functions,
+        self.shipped = shipped(
+            self.asked,
+            "fixed",
             schemas={name: case.schema(name) for name in case.streams},
             tables={name: write(one_batch(name, data[name])) for name in case.tables},
-            seed=0,
             parts={},
-            layout={"cells": 1},
             ticks_per_ms=int(len(self.delays) == len(case.streams)),
-            flush=0,
         )
 
     def run(self, batch: dict[str, list[dict[str, Any]]]) -> list[pd.DataFrame]:

@@ -29,6 +29,7 @@ from eddy.spark.layout.hashing import label
 from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, rows_of, write
 from eddy.spark.shipped import Shipped, pack_code
+from eddy.wiring import PolicyChoice
 from tests.eddy.spark.test_attach import local, query, rows, table
 from tests.eddy.test_same_answer import rows_of as counted
 
@@ -37,9 +38,10 @@ Saved = tuple[Any, ...]
 STREAMS = {"a": rows(1), "b": rows(2)}
 
 
-def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
+def shipped(asked: eddy.Query, policy: PolicyChoice = "content", **changes: Any) -> Shipped:
+    """What workers get of a query, with a stream's usual columns unless others are said."""
     schemas = changes.get("schemas", {stream.name: STREAMS["a"][0].schema for stream in asked.streams})
-    code, functions = pack_code(asked, "content")
+    code, functions = pack_code(asked, policy)
     return Shipped(
         **{
             "token": uuid.uuid4().hex,
@@ -48,7 +50,7 @@ def shipped(asked: eddy.Query, **changes: Any) -> Shipped:
             "schemas": schemas,
             "tables": {},
             "seed": 0,
-            "parts": fingerprint.of(bind(asked, schemas)),
+            "parts": {} if "parts" in changes else fingerprint.of(bind(asked, schemas)),
             "layout": {"cells": 1},
             "ticks_per_ms": 1_000,
             "flush": 5,

@@ -272,11 +272,10 @@ def test_copies_follow_from_the_join_graph(texts: list[str], names: str, copies:
     assert tuple(layout.replication().values()) == copies
 
 
-def test_sizes_and_costs_decide_what_is_copied() -> None:
+def test_sizes_decide_what_is_copied() -> None:
     chain = ["a.i = b.i", "b.s = c.s"]
     assert plan(chain, sizes={"a": 1_000, "b": 1_000}).replication() == {"a": 1, "b": 1, "c": 8}
-    assert plan(chain, sizes={"c": 1_000}, costs={"c": 5}).replication() == {"a": 8, "b": 1, "c": 1}
-    assert plan(chain, costs={"a": 1_000}).replication() == {"a": 1, "b": 1, "c": 8}
+    assert plan(chain, sizes={"c": 5_000}).replication() == {"a": 8, "b": 1, "c": 1}
 
 
 def test_the_user_s_number_comes_before_the_default() -> None:
@@ -351,7 +350,7 @@ def test_a_window_by_the_keys_of_joins_may_have_many_cells() -> None:
         ({"cells": 2.5}, "cells: expected a whole number"),
         ({"cells": 5_000}, "cells: expected a whole number"),
         ({"cells": 2, "sizes": {"z": 1}}, 'sizes: unknown stream "z"'),
-        ({"cells": 2, "costs": {"a": -1}}, 'costs: "a": expected a number of 0 or more, got -1'),
+        ({"cells": 2, "sizes": {"a": -1}}, 'sizes: "a": expected a number of 0 or more, got -1'),
         ({"cells": 2, "sizes": {"a": float("nan")}}, 'sizes: "a": expected a number of 0 or more, got nan'),
     ],
 )

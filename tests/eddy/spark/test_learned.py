@@ -19,11 +19,10 @@ import eddy
 from eddy.engine.remembered import Remembered
 from eddy.engine.snapshot_file import read_file
 from eddy.errors import CheckpointError, EddyWarning
-from eddy.query import fingerprint
-from eddy.query.binding import bind
 from eddy.query.shorthand import make_query, read_predicates
-from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.shipped import Shipped
 from eddy.spark.stateless import learned, task
+from tests.eddy.spark import test_cell
 
 SCHEMA = pa.schema({"k": pa.int64()})
 
@@ -48,19 +47,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def shipped(token: str = "t", predicates: Sequence[Any] = (is_odd, is_third)) -> Shipped:
     query = make_query(read_predicates(predicates, ["k"], case_sensitive=False), ["k"], "where")
-    code, functions = pack_code(query, {"name": "content", "costs": "unit"})
-    return Shipped(
-        token=token,
-        code=code,
-        functions=functions,
-        schemas={"rows": SCHEMA},
-        tables={},
-        seed=0,
-        parts=fingerprint.of(bind(query, {"rows": SCHEMA})),
-        layout={"cells": 1},
-        ticks_per_ms=0,
-        flush=0,
-    )
+    return test_cell.shipped(query, {"name": "content", "costs": "unit"}, token=token, schemas={"rows": SCHEMA})
 
 
 def run(asked: Shipped, *parts: range, remember: Path | None = None) -> list[dict[str, Any]]:

@@ -46,7 +46,6 @@ TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "span": (pa.duration("us"), st.timedeltas(timedelta(-1000), timedelta(1000))),
     "money": (pa.decimal128(38, 18), st.decimals(-(10**19), 10**19, places=18)),
     "none": (pa.null(), st.none()),
-    "word": (pa.dictionary(pa.int8(), pa.string()), st.sampled_from(["a", "b", ""])),
     "list": (pa.list_(pa.int64()), st.lists(st.none() | INTEGERS, max_size=3)),
     "map": (pa.map_(pa.string(), pa.int64()), st.lists(st.tuples(TEXTS, st.none() | INTEGERS), max_size=3)),
     "struct": (
@@ -88,17 +87,11 @@ def batches(draw: st.DrawFn) -> list[pa.RecordBatch]:
     return found
 
 
-def arrays(rows: pa.RecordBatch, name: str) -> pa.Array:
-    """A column, without the dictionary that batches may number in different ways."""
-    column = rows.column(name)
-    return column.cast(pa.string()) if name == "word" else column
-
-
 def same(left: pa.RecordBatch, right: pa.RecordBatch) -> None:
     """Equal to the last bit; NaN is NaN."""
     assert left.schema.equals(right.schema, check_metadata=True)
     for name in left.schema.names:
-        one, other = arrays(left, name), arrays(right, name)
+        one, other = left.column(name), right.column(name)
         if name == "real":
             one, other = (np.nan_to_num(a.fill_null(0.5).to_numpy(), nan=7.25) for a in (one, other))
             assert (one == other).all()
@@ -126,8 +119,8 @@ def test_rows_come_out_as_they_went_in(given: list[pa.RecordBatch], cells: int) 
     came = [unpack_arrivals([sent(packed, cell)], schemas).rows for cell in range(cells)]
     assert all(rows["b"].num_rows == 0 for rows in came)
     out = pa.concat_tables([pa.Table.from_batches([rows["a"]]) for rows in came])
-    whole = pa.Table.from_batches(given, SCHEMA).unify_dictionaries().combine_chunks()
-    by_id = out.unify_dictionaries().combine_chunks().take(pa.array(np.argsort(out.column("id").to_numpy())))
+    whole = pa.Table.from_batches(given, SCHEMA).combine_chunks()
+    by_id = out.combine_chunks().take(pa.array(np.argsort(out.column("id").to_numpy())))
     for left, right in zip(whole.to_batches(), by_id.combine_chunks().to_batches(), strict=True):
         same(left, right)
     assert by_id.num_rows == whole.num_rows
@@ -178,16 +171,6 @@ def test_no_payload_is_larger_than_its_limit_but_of_a_single_row(sizes: list[int
     assert sum(rows_of(payload).num_rows for payload in found) == len(sizes)
     assert [n for payload in results for n in rows_of(payload).column("id").to_pylist()] == [*range(len(sizes))] * 2
     assert all(len(batch) == 1 or sum(map(len, batch.column("payload").to_pylist())) <= 2_000 for batch in packed)
-
-
-def test_rows_are_not_divided_for_a_dictionary_that_they_share() -> None:
-    words = pa.array(["x" * 3_000], pa.string())
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * 10, pa.int8()), words)
-    rows = pa.record_batch({"word": column})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parcels, "PAYLOAD_BYTES", 2_000)
-        (payload,) = payloads([rows])
-    assert rows_of(payload).equals(rows)
 
 
 def test_a_report_stays_small_and_says_what_it_leaves_out() -> None:
@@ -254,7 +237,7 @@ def test_a_payload_that_was_cut_off_is_refused(length: int) -> None:
 
 
 def test_parcels_pass_through_spark(spark: SparkSession) -> None:
-    kinds = {name: kind for name, (kind, _) in TYPES.items() if name not in {"word", "none"}}
+    kinds = {name: kind for name, (kind, _) in TYPES.items() if name != "none"}
     schema = pa.schema({"id": pa.int64(), "ts": pa.timestamp("us", "UTC"), **kinds})
     full = {
         "ts": MOMENT, "long": 2**53 + 1, "tiny": -7, "real": -0.0, "flag": True, "text": "ß", "bytes": b"\0\xff",

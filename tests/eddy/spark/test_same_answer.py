@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
 from pyspark.errors import StreamingQueryException
 
 import eddy
 from eddy.policies.registry import POLICIES
-from tests import joins, reference
 from tests.eddy.spark import feeds
-from tests.eddy.spark.test_attach import WINDOW, cut, frames_of, local, query, rows, table
+from tests.eddy.spark.test_attach import DAY, SECOND, WINDOW, local, query, rows, table
 from tests.eddy.test_same_answer import rows_of
 from tests.policies.choices import chosen
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-EXAMPLES = 4
-"""Random queries with windows of rows: each is a streaming query of some seconds."""
 
 NAMES = ("big", "odd", "low", "far", "known")
 
@@ -70,19 +65,6 @@ def test_every_policy_gives_the_same_answer(spark: SparkSession, tmp_path: Path,
     assert set(NAMES) <= operators
 
 
-@settings(max_examples=EXAMPLES)
-@given(case=joins.cases(clocks=False).filter(lambda c: any(s.rows for s in c.streams.values())).map(cut))
-def test_windows_of_rows(spark: SparkSession, case: joins.Case) -> None:
-    """In one cell: where all joins share a key there may be several, with windows of their own."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        frames = frames_of(spark, case, place / "in")
-        found = feeds.answer(
-            eddy.attach(case.query(), frames, policy="random", index=case.index, cells=1, seed=3), place / "checkpoint"
-        )
-    assert found.rows == reference.answer(case.question(), case.batches())
-
-
 @pytest.mark.parametrize(("count", "cells"), [(1_000, 3), (3, 1)])
 def test_windows_of_rows_where_all_joins_share_a_key(
     spark: SparkSession, tmp_path: Path, count: int, cells: int
@@ -98,25 +80,31 @@ def test_windows_of_rows_where_all_joins_share_a_key(
     assert found.rows == local(asked, data)
 
 
-@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.float64()], ids=str)
-def test_times_that_are_numbers(spark: SparkSession, tmp_path: Path, kind: pa.DataType) -> None:
-    """Spark's watermark takes one as a millisecond; nothing else is changed by that."""
-    data = {name: [_numbered(part, kind) for part in rows(seed)] for seed, name in enumerate("ab")}
-    streams = [eddy.Stream(name, time="ts", window=eddy.Range(WINDOW), delay=2) for name in "ab"]
+@pytest.mark.parametrize(
+    ("kind", "name", "unit"),
+    [(pa.int32(), "int", ""), (pa.float64(), "double", ""), (pa.timestamp("us"), "timestamp_ntz", " seconds")],
+    ids=str,
+)
+def test_times_of_other_types(spark: SparkSession, tmp_path: Path, kind: pa.DataType, name: str, unit: str) -> None:
+    """Spark's watermark takes a number as a millisecond; nothing else is changed by that."""
+    data = {name: [retimed(part, kind) for part in rows(seed)] for seed, name in enumerate("ab")}
+    window, delay = (f"{WINDOW}{unit}", f"2{unit}") if unit else (WINDOW, 2)
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(window), delay=delay) for name in "ab"]
     asked = query(streams=streams)
     frames = feeds.streams(spark, tmp_path / "in", data)
+    assert frames["a"].schema["ts"].dataType.simpleString() == name
     found = feeds.answer(eddy.attach(asked, frames, pushdown=False, cells=2), tmp_path / "checkpoint")
     run = eddy.run_local(asked, data)
     assert found.rows == rows_of(run.results)
     assert found.report.batches()["late"].sum() == run.report.batches()["late"].sum() > 0
 
 
-def _numbered(part: pa.Table, kind: pa.DataType) -> pa.Table:
-    """Its seconds since the first day, as numbers."""
-    seconds = pa.array(
-        [None if t is None else t.hour * 3600 + t.minute * 60 + t.second for t in part["ts"].to_pylist()]
-    )
-    return part.set_column(0, "ts", seconds.cast(kind))
+def retimed(part: pa.Table, kind: pa.DataType) -> pa.Table:
+    """The rows with times of another type; numbers are seconds of the first day."""
+    times = part["ts"]
+    if not pa.types.is_timestamp(kind):
+        times = pc.divide(pc.subtract(times.cast(pa.int64()), DAY), SECOND)
+    return part.set_column(0, "ts", times.cast(kind))
 
 
 def arriving(part: pa.Table, *after: float | None) -> pa.Table:

@@ -87,6 +87,7 @@ def test_what_spark_has_no_words_for(spark: SparkSession, tmp_path: Path) -> Non
     [
         ("SELECT v FROM lefts WHERE v > 1", '"lefts" is a stream; write STREAM lefts'),
         ("SELECT v FROM STREAM nothing", '"nothing" cannot be read'),
+        ("SELECT k FROM STREAM names", '"names" cannot be read: .*; leave STREAM out, or make the view from'),
         (
             "SELECT l.k FROM STREAM lefts l JOIN names USING (k) WHERE nane = 'a'",
             'unknown column "nane"; did you mean "name"',

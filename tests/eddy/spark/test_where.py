@@ -230,6 +230,8 @@ def test_texts_alone_are_explained_and_have_an_empty_report(spark: SparkSession)
 
 
 def test_what_is_wrong_is_one_error(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
     frame = spark.range(10).select("id", "id")
     with pytest.raises(eddy.QueryError, match='column "id" stands twice in the frame'):
         eddy.where(frame, lambda id: id > 1)
@@ -243,6 +245,9 @@ def test_what_is_wrong_is_one_error(spark: SparkSession) -> None:
         eddy.where(gaps, lambda gap: gap.notna())
     with pytest.raises(eddy.QueryError, match='unknown policy "contend"; did you mean "content"'):
         eddy.where(spark.range(10), "id > 1", policy="contend")
+    for predicate in ("ix > 1", F.col("ix") > 1, (is_odd, F.col("ix") + 1)):
+        with pytest.raises(eddy.QueryError, match=r'where: ".*ix.*": Spark says: \[UNRESOLVED_COLUMN.*`id`'):
+            eddy.where(spark.range(10), predicate)
     grouped: Any = spark.range(10).groupBy("id")
     with pytest.raises(eddy.QueryError, match=r"expected a DataFrame of pandas or Spark.*got GroupedData"):
         eddy.where(grouped, "id > 1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eddy
-from eddy.query import fingerprint
-from eddy.query.binding import bind
 from eddy.query.lookups import Lookups
 from eddy.query.shorthand import make_query, read_predicates
 from eddy.spark.parcels import write
-from eddy.spark.shipped import pack_code
 from eddy.spark.stateless import task
 from tests.eddy.spark import feeds
-from tests.eddy.spark.test_learned import SCHEMA, place, shipped
+from tests.eddy.spark.test_cell import shipped
+from tests.eddy.spark.test_learned import SCHEMA, place
 from tests.eddy.spark.test_where import found, is_odd, wide
 from tests.sparks import WITHOUT_STATE
 
@@ -123,12 +120,7 @@ def test_rows_with_many_combinations_come_in_bounded_parts(place: Path, monkeypa
     lookups = Lookups(tables={"users": ["id", "n"]}, conditions={"joins": ["k = users.id"]})
     asked = read_predicates([], ["k"], case_sensitive=False, lookups=lookups)
     query = make_query(asked, ["k"], "where", ["users.n"])
-    schemas = {"rows": SCHEMA, "users": users.schema}
-    code, functions = pack_code(query, "fixed")
-    given = replace(
-        shipped("many"), code=code, functions=functions, tables={"users": write(users)},
-        parts=fingerprint.of(bind(query, schemas)),
-    )  # fmt: skip
+    given = shipped(query, "fixed", schemas={"rows": SCHEMA}, tables={"users": write(users)}, parts={})
     column = pa.array([3] * 200 + [4] * 1_000 + [3] * 5, pa.int64())
     arrays = list(task.judge(given, iter([column])))
     sizes = [len(array) for array in arrays]

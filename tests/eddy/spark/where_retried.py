@@ -20,18 +20,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
 
 import eddy
+from tests.eddy.spark import servers
 
 SETTINGS = {
     "spark.python.worker.reuse": "false",
-    "spark.speculation": "true",
     "spark.speculation.interval": "100ms",
     "spark.speculation.quantile": "0.3",
     "spark.speculation.multiplier": "1.5",
     "spark.speculation.minTaskRuntime": "500ms",
-    "spark.ui.enabled": "false",
 }
 
 PARTS, ROWS = 8, 4_000
@@ -58,12 +56,9 @@ def make_is_odd(copied: Path) -> Callable[[npt.NDArray[np.int64]], Any]:
     return is_odd
 
 
-def run(master: str, copied: Path) -> None:
+def run(master: str, place: Path) -> None:
     """Compare with what is known of the rows."""
-    builder = SparkSession.builder.master(master)
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    spark, copied = servers.joined(place, master, SETTINGS), place / "copied"
     users = pa.table({"id": range(0, ROWS, 3)})
     frame = spark.range(0, ROWS, 1, PARTS).withColumnRenamed("id", "k")
     is_odd = make_is_odd(copied)
@@ -79,4 +74,4 @@ def run(master: str, copied: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        run(sys.argv[1], Path(folder) / "copied")
+        run(sys.argv[1], Path(folder))
