@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from eddy.errors import QueryError, quote
-from eddy.sql.statement.tree import JoinKind, Source
+from eddy.errors import quote
+from eddy.query.statements.tree import JoinKind, Source
 from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, Node, Place, Ref, TextSpan, rename_refs
 
@@ -43,9 +43,7 @@ class InputNames:
 
     def qualify(self, node: Node, source: Source | None = None) -> Node:
         """Give every column of a condition its input."""
-        among = self.list_seen(source)
-        find: Callable[[Ref], Column] = lambda ref: self.find(ref, among)  # noqa: E731  the one argument that varies
-        return rename_refs(node, find)
+        return rename_refs(node, partial(self.find, among=self.list_seen(source)))
 
     def find(self, ref: Ref, among: Sequence[str]) -> Column:
         """Find the column that a name means."""
@@ -58,7 +56,7 @@ class InputNames:
         """Find the input that a name means, in any case of letters."""
         alias = find_own(name, among)
         if alias not in among:
-            raise self.place.unknown("input", name, among, span.start, span.end)
+            raise self.place.unknown("input", name, among, span)
         return alias
 
     def find_earlier(self, ref: Ref, source: Source) -> Column:
@@ -71,10 +69,10 @@ class InputNames:
             return among[0]
         name = ref.column.name
         if self.columns is None:
-            raise self._error(
+            raise self.place.error(
                 f'column "{name}" names no input, and what columns there are is not known here; write '
                 f"{among[0]}.{name} or the like",
-                ref,
+                ref.span,
             )
         folded = fold_case(name)
         owners = [alias for alias in among if folded in map(fold_case, self.columns.get(alias, ()))]
@@ -82,16 +80,15 @@ class InputNames:
         if len(first) == 1:
             return first[0]
         if first:
-            raise self._error(f'column "{name}" is in {quote(first)}; write {first[0]}.{name} or the like', ref)
+            message = f'column "{name}" is in {quote(first)}; write {first[0]}.{name} or the like'
+            raise self.place.error(message, ref.span)
         known = sorted({column for alias in among for column in self.columns.get(alias, ())})
-        raise self.place.unknown("column", name, known, ref.span.start, ref.span.end)
+        raise self.place.unknown("column", name, known, ref.span)
 
     def list_columns(self, alias: str, span: TextSpan) -> Sequence[str]:
         """List the columns of an input, for a `*`."""
         if self.columns is None or alias not in self.columns:
-            raise self.place.error(
-                "what columns there are is not known here; list those that you want", span.start, span.end
-            )
+            raise self.place.error("what columns there are is not known here; list those that you want", span)
         return self.columns[alias]
 
     def list_every(self, span: TextSpan) -> list[Column]:
@@ -100,6 +97,3 @@ class InputNames:
         first = [self.find(ref, self.joined) for ref in shared.values()]
         every = [Column(alias, name) for alias in self.joined for name in self.list_columns(alias, span)]
         return [*first, *(one for one in every if fold_case(one.name) not in shared)]
-
-    def _error(self, message: str, ref: Ref) -> QueryError:
-        return self.place.error(message, ref.span.start, ref.span.end)

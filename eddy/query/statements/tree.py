@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from eddy.query.inputs import Window
 from eddy.sql.values.tree import Node, Place, Ref, TextSpan
+
+WHERE = "statement"
+"""What errors call the text."""
 
 
 class JoinKind(Enum):
@@ -21,30 +25,6 @@ class JoinKind(Enum):
     LISTED = "listed"
     SEMI = "semi"
     ANTI = "anti"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeSpan:
-    """`[RANGE ..]`: so many microseconds, or units of a time that is a number."""
-
-    length: int | float
-    is_number: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowCount:
-    """`[ROWS n]`, and `[PARTITION BY c, .. ROWS n]`: of each value of some columns."""
-
-    count: int
-    by: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class NoEnd:
-    """`[RANGE UNBOUNDED]` and `[ROWS UNBOUNDED]`."""
-
-
-SourceWindow = TimeSpan | RowCount | NoEnd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +45,7 @@ class Source:
     is_stream: bool
     kind: JoinKind
     watermark: Watermark | None = None
-    window: SourceWindow | None = None
+    window: Window | None = None
     on: Node | None = None
     using: Sequence[Ref] = ()
 

@@ -13,15 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eddy.errors import QueryError
-from eddy.sql.statement.tree import JoinKind, Selected, SelectTree, Source, Watermark
-from eddy.sql.statement.windows import read_window
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.query.statements.windows import read_length, read_window
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import TokenReader
-from eddy.sql.text.special_forms import read_interval
+from eddy.sql.text.special_forms import NO_SUBQUERIES
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref
 
-_NAMES = frozenset({"word", "quoted"})
 _AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
 _REFUSED = {
     "GROUP": _AFTER_EDDY.format(how="group"),
@@ -46,7 +44,7 @@ _REFUSED_JOINS = {
     "RIGHT": _OUTER,
     "FULL": _OUTER,
     "NATURAL": "name the columns, with USING (..)",
-    "LATERAL": "subqueries are not supported; make it a table of the query and join it",
+    "LATERAL": NO_SUBQUERIES,
 }
 # What goes on after an input, and so is not its alias.
 _FOLLOWING = frozenset(
@@ -57,46 +55,32 @@ _FOLLOWING = frozenset(
 def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
     """Read a text that is one statement; `functions` are the names of predicates in Python."""
     reader = TokenReader(place, functions)
-    around = _read_around(reader)
+    if reader.now.key == "WITH":
+        raise reader.error("common table expressions are not supported; make each a view, and name that", reader.now)
+    is_inside = _open_stream(reader)
     tree = _read_select(reader, place)
-    if around:
+    if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.accept(";")
     _refuse_rest(reader)
     return tree
 
 
-def _read_around(reader: TokenReader) -> bool:
-    """Read the ISTREAM that may stand around a statement: the rows that come to an answer, which ours is."""
-    if reader.now.key == "WITH":
-        raise reader.error("common table expressions are not supported; make each a view, and name that", reader.now)
-    _refuse_relation_to_stream(reader)
-    if reader.now.key == "ISTREAM" and reader.look_ahead().key == "(":
-        reader.take()
-        reader.take()
-        return True
-    return False
-
-
-def _refuse_relation_to_stream(reader: TokenReader) -> None:
+def _open_stream(reader: TokenReader) -> bool:
+    """Read the ISTREAM that may stand around a statement or its columns: the rows that come to an answer are ours."""
     if reader.now.key in ("DSTREAM", "RSTREAM") and reader.look_ahead().key == "(":
         raise reader.error(f"{reader.now.key} is not supported; the answer is ISTREAM, each row once", reader.now)
+    return reader.accept("ISTREAM", "(") is not None
 
 
 def _read_select(reader: TokenReader, place: Place) -> SelectTree:
     reader.expect("SELECT", "at the beginning of a statement")
     hints = list(_read_hints(reader))
-    _refuse_relation_to_stream(reader)
-    inside = reader.now.key == "ISTREAM" and reader.look_ahead().key == "("
-    if inside:
-        reader.take()
-        reader.take()
+    is_inside = _open_stream(reader)
     if reader.now.key == "DISTINCT":
         raise reader.error(f"DISTINCT {_AFTER_EDDY.format(how='dropDuplicates of')}", reader.now)
-    selected = [_read_selected(reader)]
-    while reader.accept(","):
-        selected.append(_read_selected(reader))
-    if inside:
+    selected = reader.read_list(_read_selected)
+    if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.expect("FROM", "after the select list")
     sources = list(_read_sources(reader))
@@ -108,12 +92,10 @@ def _read_hints(reader: TokenReader) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Read `/*+ POLICY(content), CELLS(4) */`, which Spark passes over."""
     if reader.accept("/", "*", "+") is None:
         return
-    while reader.now.kind in _NAMES:
+    while reader.now.is_name:
         name = reader.take()
         reader.expect("(", f'after the hint "{name.text}"')
-        values = [_read_hinted(reader)]
-        while reader.accept(","):
-            values.append(_read_hinted(reader))
+        values = reader.read_list(_read_hinted)
         reader.expect(")", f'to close the hint "{name.text}"')
         yield name.text.lower(), tuple(values)
         reader.accept(",")
@@ -133,8 +115,7 @@ def _read_selected(reader: TokenReader) -> Selected:
         return Selected(column=None, span=reader.span(start))
     if (reader.look_ahead().key, reader.look_ahead(2).key) == (".", "*"):
         name = grammar.identifier(reader)
-        reader.take()
-        reader.take()
+        reader.accept(".", "*")
         return Selected(column=None, every_of=name, span=reader.span(start))
     node = grammar.boolean(reader)
     if not isinstance(node, Ref):
@@ -142,9 +123,7 @@ def _read_selected(reader: TokenReader) -> Selected:
             "only columns are selected here; compute others from the frame that attach gives, with withColumn",
             node.span,
         )
-    named = reader.accept("AS") is not None or (reader.now.kind in _NAMES and reader.now.key != "FROM")
-    alias = grammar.identifier(reader) if named else None
-    return Selected(column=node, alias=alias, span=reader.span(start))
+    return Selected(column=node, alias=grammar.alias(reader, ("FROM",)), span=reader.span(start))
 
 
 def _read_sources(reader: TokenReader) -> Iterator[Source]:
@@ -183,9 +162,7 @@ def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
         raise reader.error("subqueries are not supported; make it a view, and name that", reader.now)
     if reader.now.key in _REFUSED_JOINS:
         raise reader.error(_REFUSED_JOINS[reader.now.key], reader.now)
-    is_stream = reader.now.key == "STREAM" and reader.look_ahead().kind in _NAMES
-    if is_stream:
-        reader.take()
+    is_stream = _accept_before_name(reader, "STREAM")
     parts = [grammar.identifier(reader)]
     while reader.accept("."):
         parts.append(grammar.identifier(reader))
@@ -193,13 +170,9 @@ def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
         raise reader.error(
             f'table functions such as "{parts[-1]}" are not supported; windows are [RANGE ..]', reader.now
         )
-    watermark = (
-        _read_watermark(reader) if reader.now.key == "WATERMARK" and reader.look_ahead().kind in _NAMES else None
-    )
+    watermark = _read_watermark(reader) if _accept_before_name(reader, "WATERMARK") else None
     window = read_window(reader) if reader.now.key == "[" else None
-    alias = parts[-1]
-    if reader.accept("AS") or (reader.now.kind in _NAMES and reader.now.key not in _FOLLOWING):
-        alias = grammar.identifier(reader)
+    alias = grammar.alias(reader, _FOLLOWING) or parts[-1]
     if reader.now.key == "[":
         raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
     return Source(
@@ -213,8 +186,12 @@ def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
     )
 
 
+def _accept_before_name(reader: TokenReader, word: str) -> bool:
+    """Go past a word that is none of SQL's unless a name follows: an input may be called so."""
+    return reader.look_ahead().is_name and reader.accept(word) is not None
+
+
 def _read_watermark(reader: TokenReader) -> Watermark:
-    reader.take()
     token = reader.now
     time = grammar.identifier(reader)
     if reader.accept("DELAY", "OF") is None:
@@ -222,18 +199,9 @@ def _read_watermark(reader: TokenReader) -> Watermark:
             "expected a column with the event time, then DELAY OF INTERVAL ..; compute a time before the eddy",
             token if reader.now.key in ("(", ".") else reader.now,
         )
-    return Watermark(time=time, delay=_read_length(reader))
-
-
-def _read_length(reader: TokenReader) -> int:
-    """Read an interval that is a length of time, in microseconds."""
     if reader.now.key != "INTERVAL":
         raise reader.stuck("expected an interval such as INTERVAL 10 MINUTES")
-    start = reader.take().start
-    micros, _ = read_interval(reader, start)
-    if micros < 0:
-        raise reader.error("expected a length of time, which is not below 0", reader.span(start))
-    return micros
+    return Watermark(time=time, delay=read_length(reader, reader.take().start))
 
 
 def _read_condition(reader: TokenReader, source: Source) -> Source:
@@ -245,9 +213,7 @@ def _read_condition(reader: TokenReader, source: Source) -> Source:
     if reader.accept("ON"):
         return replace(source, on=grammar.boolean(reader))
     if reader.accept("USING", "("):
-        using = [_read_shared_column(reader)]
-        while reader.accept(","):
-            using.append(_read_shared_column(reader))
+        using = reader.read_list(_read_shared_column)
         reader.expect(")", "to close USING")
         return replace(source, using=using)
     raise reader.stuck(f'expected ON and a condition, or USING, for "{source.alias}"; every combination is CROSS JOIN')
@@ -264,11 +230,7 @@ def _refuse_rest(reader: TokenReader) -> None:
     if reader.now.key in _REFUSED:
         raise reader.error(f"{reader.now.key}: {_REFUSED[reader.now.key]}", reader.now)
     if reader.now.kind != "end":
-        raise _describe_rest(reader)
-
-
-def _describe_rest(reader: TokenReader) -> QueryError:
-    return reader.stuck("expected a join, WHERE or the end of the statement")
+        raise reader.stuck("expected a join, WHERE or the end of the statement")
 
 
 def split_conditions(node: Node | None) -> list[Node]:
