@@ -343,6 +343,10 @@ class Policy(Protocol):
     features: Features = NO_FEATURES
     """The attributes by which it tells rows apart."""
 
+    def __init__(self, setting: Setting) -> None:
+        """Begin; one without parameters that needs nothing of the setting writes none."""
+        return
+
     @property
     def insight(self) -> Insight:
         """What it has done and why, for reports. Reading it must change nothing."""

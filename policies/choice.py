@@ -26,10 +26,10 @@ ENTRY_POINTS = "eddy.policies"
 def make_policy(choice: PolicyChoice, setting: Setting) -> Policy:
     """Build a policy from what a user chose."""
     if callable(choice):
-        return _check_contract(choice(setting), policy_name(choice))
+        return _build(choice, setting, {}, policy_name(choice))
     parameters = check_policy(choice)
     name, told = parameters["name"], {key: value for key, value in parameters.items() if key != "name"}
-    return _check_contract(_policy(name)(setting, **told), name)
+    return _build(_policy(name), setting, told, name)
 
 
 def check_policy(choice: PolicyChoice) -> Mapping[str, Any]:
@@ -57,6 +57,20 @@ def offer(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Mappin
     return {**{name: value for name, value in offered.items() if name in known}, **chosen}
 
 
+def _build(make: Callable[..., Policy], setting: Setting, told: Mapping[str, Any], name: str) -> Policy:
+    """Build a policy, or say how its class must be written."""
+    try:
+        inspect.signature(make).bind(setting, **told)
+    except TypeError as error:
+        raise QueryError(
+            f'policy "{name}": it cannot be built as Name(setting, parameter=value, ...): {error}; '
+            "write __init__(self, setting, *, parameter=default, ...)"
+        ) from None
+    if missing := sorted(getattr(make, "__abstractmethods__", ())):
+        raise QueryError(f'policy "{name}": it has no {quote(missing)}; write it')
+    return _check_contract(make(setting, **told), name)
+
+
 def _check_contract(policy: Policy, name: str) -> Policy:
     """Refuse a policy that lacks a part of the contract.
 
@@ -76,7 +90,12 @@ def policy_parameters(name: str) -> dict[str, Any]:
     >>> policy_parameters("lottery")
     {'half_life': 1000}
     """
-    found = inspect.signature(_policy(name)).parameters.values()
+    found = list(inspect.signature(_policy(name)).parameters.values())
+    if loose := [p.name for p in found[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]:
+        raise QueryError(
+            f'policy "{name}": expected keyword-only parameters, got {quote(loose)} without; '
+            f"write __init__(self, setting, *, {', '.join(loose)})"
+        )
     return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
 
 

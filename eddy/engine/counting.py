@@ -120,7 +120,7 @@ class Counting:
         try:
             return routing.routes(self._names)
         except EngineError as error:
-            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+            raise EngineError(f"policy {self._policy_name}: {error}") from None
 
     def _read_insight(self) -> Insight:
         """Ask the policy what it has done; of its accounts only what is new."""

@@ -253,7 +253,7 @@ class Router:
         try:
             return check_plan(legs, lineage, len(tuples), self.machine)
         except EngineError as error:
-            raise EngineError(f'policy "{self._policy_name}": {error}') from None
+            raise EngineError(f"policy {self._policy_name}: {error}") from None
 
     def _follow(self, tuples: Tuples, leg: Leg, route: tuple[Hop, ...]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +11,10 @@ import pytest
 
 import eddy
 from eddy import wiring
-from eddy.contracts import Setting
+from eddy.contracts import Hop, Leg, Policy, Setting, Task
 from eddy.jobs.config.sections import POLICY
 from eddy.policies.fixed import Fixed
+from eddy.policies.registry import POLICIES
 from eddy.sql import Column
 
 WIDE = pa.schema([(name, pa.int64()) for name in ("ts", "k", "v", "w", "spare", "bad")])
@@ -113,3 +114,60 @@ def test_what_is_wrong_is_said_as_an_engine_would_say_it(policy: Any, changes: d
         return str(caught.value)
 
     assert said(read) == said(build)
+
+
+class OnlyPlan(Policy):
+    """It has what it must have, and no more."""
+
+    def plan(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
+        return [Leg(route=ready[:1])]
+
+
+def test_a_policy_that_only_plans_runs() -> None:
+    query = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=[eddy.Filter("f", on="a", where="ts > 1")])
+    assert eddy.run_local(query, {"a": pa.table({"ts": [1, 2]})}, policy=OnlyPlan).results["a_ts"].to_pylist() == [2]
+
+
+class NoSetting(Fixed):
+    """It takes nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(Setting(operators=()))
+
+
+class NoPlan(Policy):
+    """It has not been written yet."""
+
+    def __init__(self, setting: Setting) -> None:
+        pass
+
+
+class ByPlace(Fixed):
+    """Its parameter may be given by its place."""
+
+    def __init__(self, setting: Setting, depth: int = 3) -> None:
+        super().__init__(setting, order=setting.operators[:depth])
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (NoSetting, 'policy "NoSetting": it cannot be built as Name.setting, .* too many positional arguments; write'),
+        (NoPlan, 'policy "NoPlan": it has no "plan"; write it'),
+        ({"name": "by_place", "depth": 2}, 'policy "by_place": expected keyword-only parameters, got "depth" without'),
+    ],
+)
+def test_a_class_that_is_no_policy_yet_says_what_to_write(
+    policy: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(POLICIES, "by_place", ByPlace)
+    with pytest.raises(eddy.QueryError, match=message):
+        build(policy)
+
+
+def test_a_plan_that_is_wrong_names_its_policy_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its name and parameters, as a config file has them."""
+    monkeypatch.setattr(Fixed, "plan", lambda *_: [])
+    query = eddy.Query(streams=[eddy.Stream("a", time="ts")], filters=[eddy.Filter("f", on="a", where="ts > 1")])
+    with pytest.raises(eddy.EngineError, match=r'^policy {"name": "fixed"}: its legs leave out 2'):
+        eddy.run_local(query, {"a": pa.table({"ts": [1, 2]})}, policy="fixed")

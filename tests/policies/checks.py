@@ -303,7 +303,8 @@ def check_rounds_are_small_where_calls_alone_count(name: str) -> None:
     for costs in ("unit", "time"):
         wiring.engine(query(), {"a": stream().schema}, keep, tables={}, clock=steady_clock(), seed=0)
         # Who has nothing to learn gets a micro-batch whole.
-        assert made[-1].is_calm or made[-1].is_urgent == (costs == "unit")
+        expected = costs == "unit"
+        assert made[-1].is_calm or made[-1].is_urgent == expected, f"expected is_urgent {expected}, costs {costs!r}"
 
 
 def check_costs_that_are_said_count(name: str) -> None:

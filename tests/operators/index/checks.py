@@ -92,9 +92,10 @@ def request(ops: list[str], probes: list[Ints]) -> Request:
 
 
 def list_found(index: Index, asked: Request) -> list[list[int]]:
-    """The rows that each tuple finds."""
-    starts, counts = index.search(asked, slice(None))
-    return [index.order[start : start + count].tolist() for start, count in zip(starts, counts, strict=True)]
+    """The rows that each tuple finds, in one run or in several."""
+    starts, counts = (found.reshape(len(asked), -1).tolist() for found in index.search(asked, slice(None)))
+    found = (zip(*runs, strict=True) for runs in zip(starts, counts, strict=True))
+    return [[row for start, count in runs for row in index.order[start : start + count].tolist()] for runs in found]
 
 
 def over(name: str, keys: int, bits: int = 16) -> KeyMap:

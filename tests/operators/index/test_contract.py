@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import eddy
 from eddy.operators.index import price
-from eddy.operators.index.structures.contracts import PartRows
+from eddy.operators.index.structures.contracts import Index, PartRows
 from eddy.operators.index.structures.key_map import Field, KeyMap, hash_map
 from eddy.operators.index.structures.registry import INDEXES
 from eddy.tuples.request import Request
@@ -40,3 +43,22 @@ def test_rows_that_all_lack_a_key_are_one_run() -> None:
 
 def test_every_index_says_what_it_can_be_asked() -> None:
     assert set(ASKED) == set(INDEXES)
+
+
+def test_every_index_is_built_by_some_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is registered, and that the builder never chooses, would do nothing without a word."""
+    built: set[str] = set()
+
+    def note(name: str, make: Callable[[KeyMap, PartRows], Index], key_map: KeyMap, part: PartRows) -> Index:
+        built.add(name)
+        return make(key_map, part)
+
+    for name, make in list(INDEXES.items()):
+        monkeypatch.setitem(INDEXES, name, partial(note, name, make))
+    rows = pa.table({"ts": np.arange(60), "k": np.arange(60) % 7})
+    streams = [eddy.Stream(name, time="ts", window=eddy.Range(50), delay=0) for name in "ab"]
+    in_order, as_before = {"kind": "hash"}, {"kind": "hash", "merge": False, "time_order": False}
+    for join, index in (("a.k = b.k", in_order), ("a.k = b.k", as_before), ("a.k < b.k", in_order)):
+        query = eddy.Query(streams=streams, joins=[join])
+        assert eddy.run_local(query, {"a": rows, "b": rows}, batch_rows=20, index=index).results.num_rows
+    assert built == set(INDEXES)
