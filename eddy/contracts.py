@@ -1,9 +1,8 @@
 """What a plug-in's author has to read: operators and policies; `operators.index.structures.contracts` has indexes.
 
-For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and then
-`Policy.observe`, which is also called for the profiles of legs that are there to learn. At the end of a round, which is
-a micro-batch or a part of one, it calls `Policy.learn` once. Between micro-batches it may read `Policy.insight` and
-call `Policy.snapshot`; `restore` comes before the first `plan`. What contracts speak of is imported here as well.
+For every task the router calls `Policy.plan` once; for every step of every leg `Operator.run` and `Policy.observe`,
+which is told of profiles too. At the end of a round, a micro-batch or a part of one, it calls `Policy.learn` once.
+Between micro-batches it may read `Policy.insight` and call `Policy.snapshot`; `restore` comes before the first `plan`.
 """
 
 from __future__ import annotations
@@ -344,8 +343,7 @@ class Policy(Protocol):
     """The attributes by which it tells rows apart."""
 
     def __init__(self, setting: Setting) -> None:
-        """Begin; one without parameters that needs nothing of the setting writes none."""
-        return
+        return  # who needs nothing of the setting, and has no parameters, writes none
 
     @property
     def insight(self) -> Insight:
