@@ -827,8 +827,8 @@ BUGS = (
     Bug(
         name="the whole quotient of two decimals is the next smaller one",
         file="eddy/sql/kernels/decimals.py",
-        old='round_to(_cut_quotient(left, right), 0, "towards_zero")',
-        new='round_to(_cut_quotient(left, right), 0, "down")',
+        old='round_to(pc.divide(left, right), 0, "towards_zero")',
+        new='round_to(pc.divide(left, right), 0, "down")',
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(

@@ -18,7 +18,7 @@ from eddy.errors import QueryError
 from eddy.jobs.comparison.sampling import sample
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.run.checking import check, push_filters
+from eddy.jobs.run.checking import Checked, check, push_filters
 from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
@@ -63,12 +63,7 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
     job = load(conf, map(from_command, sets), asked.profile)
     checked = check(job)
-    try:
-        with _Spark(job) as spark:
-            data = sample(job, checked.sources, asked.rows, spark.session)
-    except QueryError as error:
-        # Spark and its connectors may say what they were given.
-        raise QueryError(f'config "{job.file}": {job.hide(str(error))}') from error
+    data = read_sample(job, checked, asked.rows)
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)
@@ -81,6 +76,16 @@ def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment
         repeats=asked.repeats,
     )
     return made, f"sample: {counted}{_tell_pushed(pushed)}"
+
+
+def read_sample(job: Job, checked: Checked, rows: int) -> dict[str, pa.Table]:
+    """Read some rows of each stream of a job, and whole tables; Spark starts where a source needs it."""
+    try:
+        with _Spark(job) as spark:
+            return sample(job, checked.sources, rows, spark.session)
+    except QueryError as error:
+        # Spark and its connectors may say what they were given.
+        raise QueryError(f'config "{job.file}": {job.hide(str(error))}') from error
 
 
 class _Spark:

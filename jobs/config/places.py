@@ -131,9 +131,10 @@ class Mistakes:
         'line 7, sink.path'
         """
         path = self._spell(path)
-        if origin := self._find_origin(path):
-            return f"{origin}, {join_key(path)}"
         stands = self._find_place(path)
+        for one in (path, stands):
+            if origin := self._find_origin(one):
+                return f"{origin}, {join_key(one)}"
         line = find_nearest(self.lines, stands)
         return f"line {line}, {join_key(stands)}" if line else join_key(stands)
 

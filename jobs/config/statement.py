@@ -6,7 +6,7 @@ aliases of their sources; one that has several is read once for each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Statement, Stream
+from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
-from eddy.sql.statement.tree import Source
 
 STATEMENT = "sql"
 """The key of a query that is a statement."""
@@ -27,14 +27,31 @@ KINDS = ("streams", "tables")
 LISTS = ("joins", "semi", "anti")
 """Keys of a query that add to what the statement says."""
 
+ASKING = ("joins", "semi", "anti", "select", "cross")
+"""Keys of a query that say what is asked for; the others are its limits."""
+
+OF_INPUTS = (("filters",), ("rejected",), ("engine", "sizes"), ("engine", "heavy"), ("policy", "attributes"))
+"""Tables and keys that speak of the inputs of a query by their names."""
+
 INSTEAD = ("select", "cross")
 """Keys of a query that the statement has words for."""
 
 
-def read_statement(read: dict[str, Any], mistakes: Mistakes) -> Statement | None:
+def ask_instead(values: dict[str, Any], text: str) -> KeyPath:
+    """Let a statement take the place of what a file asks for; gives the place that it has then."""
+    query = values.get("query", {})
+    values["query"] = {key: value for key, value in query.items() if key not in ASKING}
+    values["query"][STATEMENT] = text
+    for *around, name in OF_INPUTS:
+        table = values.get(around[0], {}) if around else values
+        table.pop(name, None)
+    return PLACE
+
+
+def read_statement(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> Statement | None:
     """Read the statement, if the file has one, and call the inputs of the file as it does.
 
-    A hint of the statement counts where the file says nothing.
+    A hint of the statement counts where none of the keys that are `given` says it.
     """
     text = read["query"].get(STATEMENT)
     if text is None:
@@ -48,8 +65,9 @@ def read_statement(read: dict[str, Any], mistakes: Mistakes) -> Statement | None
     if asked is None:
         return None
     _call_inputs(asked.tree.sources, read, mistakes)
-    if read["engine"].get("cells") is None and "cells" in asked.hints:
-        read["engine"] = {**read["engine"], "cells": int(asked.hints["cells"])}
+    read["engine"]["cells"] = asked.choose_cells(read["engine"].get("cells"))
+    if ("policy", "name") not in given:
+        read["policy"]["name"] = asked.choose_policy(read["policy"]["name"])
     return asked
 
 
@@ -109,7 +127,9 @@ def _call_inputs(sources: Sequence[Source], read: dict[str, Any], mistakes: Mist
         called[kind][source.alias] = _keep_name(given[kind][source.name], source.name)
         moved[kind, source.alias] = (kind, source.name)
     for kind in KINDS:
-        for name in given[kind].keys() - {source.name for source in sources} if not mistakes.has_within(PLACE) else ():
+        unread = given[kind].keys() - {source.name for source in sources}
+        # A statement from outside reads what it likes.
+        for name in () if PLACE in mistakes.outside or mistakes.has_within(PLACE) else unread:
             mistakes.add((kind, name), "the statement in [query] sql does not read it; leave it out")
     read.update(called)
     mistakes.moved = {**mistakes.moved, **{path: mistakes.moved.get(own, own) for path, own in moved.items()}}

@@ -10,7 +10,7 @@ from typing import Any
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
-from eddy.jobs.config.statement import STATEMENT, build_stated
+from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
 from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
 from eddy.query.filter import check_after
@@ -43,7 +43,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes, statement: Statemen
     made = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     filters = _check_costs([one for one in made if one], mistakes)
     inputs: dict[str, Any] = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
-    if not named and not mistakes.has_within(("streams",)):
+    if not named and not (mistakes.has_within(("streams",)) or mistakes.has_within(PLACE)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
     if not inputs["streams"]:
         return None

@@ -201,7 +201,6 @@ def test_explain_shows_what_will_happen(capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main(["explain", "conf/three_way.toml"]) == 0
     told = capsys.readouterr().out
     for part in (
-        "clicks -- orders: clicks.id = orders.click",
         "orders: orders.click (from clicks), orders.id (from payments), orders.user (from users)",
         "payments: 4 copies of each row",
         'clicks: by "at", window "3 minutes", rows up to "1 minute" late',

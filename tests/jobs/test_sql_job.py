@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
 import eddy
+import eddy.jobs.workloads.web
 from eddy.errors import QueryError
+from eddy.jobs import cli
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import check
@@ -105,6 +109,35 @@ def test_mistakes_have_their_place(tmp_path: Path, old: str, new: str, told: str
         return
     with pytest.raises(QueryError, match=told):
         check(read(tmp_path, text)).job.mistakes.check()
+
+
+def test_the_command_tells_the_plan_and_shows_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = '[filters.large]\non = "w"\nwhere = "size > 200"\n[engine.sizes]\nw = 3\n'
+    read(tmp_path, JOB.replace("max_results = 9", "") + more)
+    text = "SELECT v.size, v.agent FROM STREAM web AS v WHERE v.size > 4000 AND scripted(v.agent)"
+    assert cli.main(["sql", str(tmp_path / "job.toml"), text, "--sample", "500"]) == 0
+    told = capsys.readouterr().out
+    assert "filter scripted: a Python function" in told
+    assert "large" not in told
+    data = eddy.jobs.workloads.web.web().data["web"].sort_by("at").slice(0, 500).to_pylist()
+    expected = [row for row in data if row["size"] > 4000 and "script" in row["agent"]]
+    assert f"{len(expected)} results over a sample of 500 rows of v; the first 20:" in told
+    assert [line.split()[0] for line in told.splitlines()[-21:-1]] == [str(row["size"]) for row in expected[:20]]
+
+
+def test_statements_come_from_the_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(tmp_path)
+    first, second = "SELECT w.at FROM STREAM web AS w;", "SELECT w.size\nFROM STREAM web AS w\nWHERE w.sice > 1"
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{first}\n\n{second}\n"))
+    assert cli.main(["sql", str(tmp_path / "job.toml")]) == 2
+    told = capsys.readouterr()
+    assert "select w.at AS at" in told.out
+    assert 'the statement, query.sql: filter "sice_' in told.err
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n"))
+    assert cli.main(["sql", str(tmp_path / "job.toml")]) == 2
+    assert "expected a statement such as" in capsys.readouterr().err
 
 
 def test_a_function_that_nothing_calls_needs_a_statement(tmp_path: Path) -> None:

@@ -34,22 +34,21 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
     if not isinstance(node, Ref):
         reason = "only columns can be selected, as stream.column or stream.column AS name, not expressions"
         raise reader.error(reason, node.span)
-    named = reader.accept("AS") is not None or reader.now.kind in ("word", "quoted")
-    name = grammar.identifier(reader) if named else node.column.name
+    name = grammar.alias(reader)
     grammar.finish(reader)
-    return node.column, name
+    return node.column, name or node.column.name
 
 
 def parse_interval(text: str, *, where: str) -> int:
     """Read an interval, in microseconds.
 
-    >>> parse_interval("interval '1:30' minute to second", where="here")
+    >>> parse_interval("interval 1 minute 30 seconds", where="here")
     90000000
     """
     place = Place(where, text)
     node = grammar.read(place)
     if not (isinstance(node, Literal) and isinstance(node.value, int) and node.type == DURATION):
-        raise place.error("expected an interval and nothing else", node.span.start, node.span.end)
+        raise place.error("expected an interval and nothing else", node.span)
     return node.value
 
 
