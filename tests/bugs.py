@@ -243,13 +243,6 @@ BUGS = (
         tests=("tests/eddy/kernels/test_kernels.py",),
     ),
     Bug(
-        name="a chain in numpy ends with a row that is still inside",
-        file="eddy/kernels/plain_chains.py",
-        old="past |= (inside & early) if rises",
-        new="past |= inside if rises",
-        tests=(CHAINS,),
-    ),
-    Bug(
         name="a chain that is compiled ends at a late row",
         file="eddy/kernels/chain_loops.py",
         old="or (early and rises):",
@@ -287,8 +280,8 @@ BUGS = (
     Bug(
         name="rows behind a hole keep their numbers",
         file="operators/index/structures/chained.py",
-        old="kernels.link(self.chain, tags, first)",
-        new="kernels.link(self.chain, tags[:0], first)",
+        old="choose_chains().link(self.chain, tags, first)",
+        new="choose_chains().link(self.chain, tags[:0], first)",
         tests=(CHAINED,),
     ),
     Bug(
@@ -364,8 +357,8 @@ BUGS = (
     Bug(
         name="parts that overlap in time are put one behind the other",
         file="operators/index/builder.py",
-        old="if others and (not part.rises or key_map",
-        new="if others and (key_map",
+        old="if others and (not part.rises or sum",
+        new="if others and (sum",
         tests=("tests/operators/index/test_catalog.py",),
     ),
     Bug(
@@ -465,13 +458,6 @@ BUGS = (
         old='setattr(learned, name, read_count(state["learned"][name]))',
         new='read_count(state["learned"][name])',
         tests=(TUNERS, INDEXING),
-    ),
-    Bug(
-        name="a rank outside is taken for the nearest",
-        file="operators/index/structures/mapped.py",
-        old="known = ranks.take(at) == codes",
-        new="known = np.ones(len(codes), np.bool_)",
-        tests=("tests/operators/index/test_contract.py",),
     ),
     Bug(
         name="an old part is searched with a new map",
@@ -708,8 +694,8 @@ BUGS = (
     Bug(
         name="a tuple is lost when its leg leaves the others",
         file="eddy/routing/side_by_side.py",
-        old="leaving = [Walk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]",
-        new="leaving = [Walk(self._tuples[n].rest(1), self._legs[n], self._left[n]) for n in numbers]",
+        old="leaving = [LegWalk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]",
+        new="leaving = [LegWalk(self._tuples[n].rest(1), self._legs[n], self._left[n]) for n in numbers]",
         tests=(ROUTER,),
     ),
     Bug(
@@ -1447,7 +1433,7 @@ BUGS = (
         name="how many tuples are matched at once depends on how many candidates an index finds",
         file="operators/matching.py",
         old="left -= len(near.at)",
-        new="left -= int(search.ranges.counts[:done].sum())",
+        new="left -= int(search.found.ranges.counts[:done].sum())",
         tests=(INDEXING,),
     ),
     Bug(
@@ -1461,7 +1447,7 @@ BUGS = (
         name="meets goes by what an index finds, which depends on its layout",
         file="operators/meets.py",
         old="passed = self._matching.mask_near(search)",
-        new="passed = search.ranges.per_probe() > 0",
+        new="passed = search.found.ranges.per_probe() > 0",
         tests=(INDEXING, "tests/operators/test_meets.py"),
     ),
     Bug(
@@ -1475,7 +1461,7 @@ BUGS = (
         name="meets drops what only an older part of the window has",
         file="operators/meets.py",
         old="passed = self._matching.mask_near(search)",
-        new="passed = search.ranges.counts[:, -1:].any(axis=1)",
+        new="passed = search.found.ranges.counts[:, -1:].any(axis=1)",
         tests=("tests/operators/test_meets.py",),
     ),
     Bug(
@@ -1593,8 +1579,8 @@ BUGS = (
     Bug(
         name="a count is lost when leaves are combined",
         file="operators/tuning/assess/lattice.py",
-        old="entries.gather(parent, entries.remove(pattern), lacking)",
-        new="entries.gather(parent, entries.remove(pattern) and 0, lacking)",
+        old="self._gather(parent, self._remove(pattern), lacking)",
+        new="self._gather(parent, self._remove(pattern) and 0, lacking)",
         tests=("tests/operators/tuning/assess/test_bounds.py", "-k", "none_is_lost"),
     ),
     Bug(

@@ -82,7 +82,6 @@ KINDS = {
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),
-    "operators/tuning/migrate": ("choose", "MIGRATIONS"),
     "policies": ("plan", "POLICIES"),
 }
 

@@ -83,9 +83,12 @@ class _Building:
         return all({*self.names.joined} <= find_reachable(stream, sets) for stream in streams)
 
     def _read_join(self, source: Source) -> Iterator[Node]:
-        """Give the conditions of a join, one by one."""
+        """Give the conditions of a join, one by one; those of a subquery are the first."""
+        for node in source.view.where if source.view is not None else ():
+            for part in split_conditions(node):
+                yield rename_refs(part, lambda ref: Column(source.alias, ref.column.name))
         for ref in source.using:
-            own, earlier = Column(source.alias, ref.column.name), self.names.find_earlier(ref, source)
+            own, earlier = self.names.find_own(ref, source), self.names.find_earlier(ref, source)
             yield Call(ref.span, "=", (Ref(ref.span, earlier, earlier), Ref(ref.span, own, own)))
         for node in split_conditions(source.on):
             yield self.names.qualify(node, source)
@@ -178,10 +181,10 @@ class _Building:
             column = self.names.find(selected.column, self.names.joined)
             yield column, selected.alias or selected.column.column.name
         elif selected.every_of is None:
-            yield from ((column, column.name) for column in self.names.list_every(selected.span))
+            yield from self.names.list_every(selected.span)
         else:
             alias = self.names.find_input(selected.every_of, self.names.joined, selected.span)
-            yield from ((Column(alias, name), name) for name in self.names.list_columns(alias, selected.span))
+            yield from self.names.list_columns(alias, selected.span)
 
 
 _EXISTENCE = {JoinKind.SEMI: "semi", JoinKind.ANTI: "anti"}

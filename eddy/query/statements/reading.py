@@ -14,10 +14,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.query.statements.views import Named, add_clock, make_view
 from eddy.query.statements.windows import read_length, read_window
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import TokenReader
 from eddy.sql.text.special_forms import NO_SUBQUERIES
+from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref
 
 _AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
@@ -55,15 +57,41 @@ _FOLLOWING = frozenset(
 def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
     """Read a text that is one statement; `functions` are the names of predicates in Python."""
     reader = TokenReader(place, functions)
-    if reader.now.key == "WITH":
-        raise reader.error("common table expressions are not supported; make each a view, and name that", reader.now)
+    named = _read_named(reader, place)
     is_inside = _open_stream(reader)
-    tree = _read_select(reader, place)
+    tree = _read_select(reader, place, named)
     if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.accept(";")
     _refuse_rest(reader)
     return tree
+
+
+def _read_named(reader: TokenReader, place: Place) -> Named:
+    """Read the common table expressions before a statement; each may name those before it."""
+    named: dict[tuple[str, int], Source] = {}
+    if reader.accept("WITH") is None:
+        return named
+    while True:
+        token = reader.now
+        name = grammar.identifier(reader)
+        if fold_case(name) in named:
+            raise reader.error(f'two of them are called "{name}"; give one another name', token)
+        reader.expect("AS", f'after "{name}"')
+        named[fold_case(name)] = replace(_read_subquery(reader, place, named), alias=name)
+        if reader.accept(",") is None:
+            return named
+
+
+def _read_subquery(reader: TokenReader, place: Place, named: Named) -> Source:
+    """Read a statement in brackets, as the input that it stands for."""
+    start = reader.now.start
+    reader.expect("(", "before a subquery")
+    with reader.nest():
+        tree = _read_select(reader, place, named)
+        _refuse_beyond(reader)
+        reader.expect(")", "to close the subquery")
+    return make_view(tree, reader, reader.span(start))
 
 
 def _open_stream(reader: TokenReader) -> bool:
@@ -73,7 +101,7 @@ def _open_stream(reader: TokenReader) -> bool:
     return reader.accept("ISTREAM", "(") is not None
 
 
-def _read_select(reader: TokenReader, place: Place) -> SelectTree:
+def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     reader.expect("SELECT", "at the beginning of a statement")
     hints = list(_read_hints(reader))
     is_inside = _open_stream(reader)
@@ -83,7 +111,7 @@ def _read_select(reader: TokenReader, place: Place) -> SelectTree:
     if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.expect("FROM", "after the select list")
-    sources = list(_read_sources(reader))
+    sources = list(_read_sources(reader, place, named))
     where = grammar.boolean(reader) if reader.accept("WHERE") else None
     return SelectTree(place=place, hints=hints, selected=selected, sources=sources, where=where)
 
@@ -126,13 +154,13 @@ def _read_selected(reader: TokenReader) -> Selected:
     return Selected(column=node, alias=grammar.alias(reader, ("FROM",)), span=reader.span(start))
 
 
-def _read_sources(reader: TokenReader) -> Iterator[Source]:
-    yield _read_source(reader, JoinKind.FIRST)
+def _read_sources(reader: TokenReader, place: Place, named: Named) -> Iterator[Source]:
+    yield _read_source(reader, JoinKind.FIRST, place, named)
     while True:
         if reader.accept(","):
-            yield _read_source(reader, JoinKind.LISTED)
+            yield _read_source(reader, JoinKind.LISTED, place, named)
         elif (kind := _read_join_kind(reader)) is not None:
-            yield _read_condition(reader, _read_source(reader, kind))
+            yield _read_condition(reader, _read_source(reader, kind, place, named))
         else:
             return
 
@@ -155,13 +183,30 @@ def _read_join_kind(reader: TokenReader) -> JoinKind | None:
     return None
 
 
-def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
-    """Read an input: STREAM, its name, watermark, window and alias."""
+def _read_source(reader: TokenReader, kind: JoinKind, place: Place, named: Named) -> Source:
+    """Read an input: a subquery or the name of one, or STREAM and a name; its watermark, window and alias."""
     start = reader.now.start
-    if reader.now.key == "(":
-        raise reader.error("subqueries are not supported; make it a view, and name that", reader.now)
     if reader.now.key in _REFUSED_JOINS:
         raise reader.error(_REFUSED_JOINS[reader.now.key], reader.now)
+    if reader.now.key == "(":
+        base = _read_subquery(reader, place, named)
+    elif reader.look_ahead().key != "." and (known := named.get(fold_case(reader.now.text))) is not None:
+        reader.take()
+        base = known
+    else:
+        base = _read_named_input(reader)
+    watermark = _read_watermark(reader) if _accept_before_name(reader, "WATERMARK") else None
+    window = read_window(reader) if reader.now.key == "[" else None
+    alias = grammar.alias(reader, _FOLLOWING) or base.alias
+    if reader.now.key == "[":
+        raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
+    found = replace(base, alias=alias, kind=kind, span=reader.span(start))
+    return add_clock(found, watermark, window, place)
+
+
+def _read_named_input(reader: TokenReader) -> Source:
+    """Read STREAM, if it is there, and a name."""
+    start = reader.now.start
     is_stream = _accept_before_name(reader, "STREAM")
     parts = [grammar.identifier(reader)]
     while reader.accept("."):
@@ -170,20 +215,8 @@ def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
         raise reader.error(
             f'table functions such as "{parts[-1]}" are not supported; windows are [RANGE ..]', reader.now
         )
-    watermark = _read_watermark(reader) if _accept_before_name(reader, "WATERMARK") else None
-    window = read_window(reader) if reader.now.key == "[" else None
-    alias = grammar.alias(reader, _FOLLOWING) or parts[-1]
-    if reader.now.key == "[":
-        raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
-    return Source(
-        alias=alias,
-        name=".".join(parts),
-        span=reader.span(start),
-        is_stream=is_stream,
-        kind=kind,
-        watermark=watermark,
-        window=window,
-    )
+    span = reader.span(start)
+    return Source(alias=parts[-1], name=".".join(parts), span=span, is_stream=is_stream, kind=JoinKind.FIRST)
 
 
 def _accept_before_name(reader: TokenReader, word: str) -> bool:
@@ -225,10 +258,15 @@ def _read_shared_column(reader: TokenReader) -> Ref:
     return Ref(reader.span(start), column, column)
 
 
-def _refuse_rest(reader: TokenReader) -> None:
-    """Demand the end of the statement."""
+def _refuse_beyond(reader: TokenReader) -> None:
+    """Refuse clauses that are none of ours."""
     if reader.now.key in _REFUSED:
         raise reader.error(f"{reader.now.key}: {_REFUSED[reader.now.key]}", reader.now)
+
+
+def _refuse_rest(reader: TokenReader) -> None:
+    """Demand the end of the statement."""
+    _refuse_beyond(reader)
     if reader.now.kind != "end":
         raise reader.stuck("expected a join, WHERE or the end of the statement")
 

@@ -5,7 +5,7 @@ Names of columns are as the text has them: which input a bare one belongs to dep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -36,6 +36,17 @@ class Watermark:
 
 
 @dataclass(frozen=True, kw_only=True)
+class View:
+    """What a subquery makes of its input: columns by the names that it gives them, None for all, and conditions.
+
+    Conditions name columns as the input does.
+    """
+
+    columns: Mapping[str, str] | None = None
+    where: Sequence[Node] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """One input of FROM, with the name that the statement gives it."""
 
@@ -48,6 +59,7 @@ class Source:
     window: Window | None = None
     on: Node | None = None
     using: Sequence[Ref] = ()
+    view: View | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
