@@ -268,7 +268,6 @@ def _restored(
 
 
 def _best_order(workload: Workload, rows: int) -> PolicyChoice:
-    """Give the best fixed order."""
     order = joins.best_order(workload, batches(workload.data(min(rows, TRIED_ROWS))))
     return {"name": "fixed", "order": [f"probe_{s}" for s in order]}
 

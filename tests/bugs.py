@@ -659,7 +659,7 @@ BUGS = (
     Bug(
         name="the bound forgets in a restart how many rows have come",
         file="policies/oracle.py",
-        old='self._rows = dict(state.get("rows", {}))',
+        old='self._rows = dict(state["rows"])',
         new="self._rows = {}",
         tests=("tests/policies/test_oracle.py",),
     ),
@@ -839,20 +839,6 @@ BUGS = (
         tests=("tests/eddy/sql/test_values.py", "-k", "examples"),
     ),
     Bug(
-        name="a policy forgets its trial in a restart",
-        file="policies/content/stream_content.py",
-        old='HalfTrial.restore(plain["trial"]) if plain.get("trial") else None',
-        new="None",
-        tests=("tests/policies/test_trial.py",),
-    ),
-    Bug(
-        name="a new way that costs more than it saves is kept",
-        file="policies/content/trial.py",
-        old="return float(new - old + added - usual), float(doubt)",
-        new="return float(new - old), float(doubt)",
-        tests=("tests/policies/test_trial.py",),
-    ),
-    Bug(
         name="where classes are many every row takes the common order",
         file="policies/shared/orders.py",
         old="best = spent.argmin(axis=0)",
@@ -932,8 +918,8 @@ BUGS = (
     Bug(
         name="a sample of somebody else is forgotten in a restart",
         file="policies/query_mesh/policy.py",
-        old='for number, (origin, samples) in enumerate(state.get("handed", {}).items()):',
-        new='for number, (origin, samples) in enumerate(state.get("given", {}).items()):',
+        old='for number, (origin, samples) in enumerate(state["handed"].items()):',
+        new="for number, (origin, samples) in enumerate(()):",
         tests=("tests/policies/test_guard.py",),
     ),
     Bug(
@@ -960,7 +946,7 @@ BUGS = (
     Bug(
         name="what the rows of a restart are counted from begins anew",
         file="eddy/classes/classifier.py",
-        old='state.get("begun", {}).get(stream, 0)',
+        old='state["begun"].get(stream, 0)',
         new="0",
         tests=("tests/eddy/test_classifier.py", "-k", "who_looks"),
     ),
@@ -1044,8 +1030,8 @@ BUGS = (
     Bug(
         name="after a restart no stream is calm before its first rows",
         file="policies/query_mesh/policy.py",
-        old='calm += [plain["calm"] for plain in restored if "calm" in plain]',
-        new='calm += [False for plain in restored if "calm" in plain]',
+        old='calm += [plain["calm"] for plain in restored]',
+        new="calm += [False for plain in restored]",
         tests=("tests/policies/query_mesh/test_join_routes.py",),
     ),
     Bug(

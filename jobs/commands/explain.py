@@ -113,7 +113,6 @@ def _list_index(job: Job) -> list[str]:
 
 
 def _find_pushed(checked: Checked) -> list[str]:
-    """Find the filters that Spark evaluates before the eddy."""
     return [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -35,6 +34,9 @@ CORES = 2
 SAMPLED_ROWS = 20_000
 """Rows of each stream: enough for a policy to learn from, and some seconds of work for each."""
 
+REPEATS = 3
+"""Runs of each policy: the fewest of which an interval says something."""
+
 BASE = "fixed"
 """The policy that the others are compared with: what one has without an eddy."""
 
@@ -42,38 +44,36 @@ OTHERS = (BASE, "auto", "source", "content", "query_mesh")
 """Beside the job's own."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The request: how many rows, which policies, how many runs."""
-
-    rows: int
-    policies: Sequence[str]
-    repeats: int
-    profile: str | None = None
-
-
-def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
+def experiment(
+    conf: str,
+    sets: Iterable[str],
+    *,
+    rows: int = SAMPLED_ROWS,
+    policies: Sequence[str] = (),
+    repeats: int = REPEATS,
+    profile: str | None = None,
+) -> tuple[Experiment, str]:
     """Make an experiment of a job, with a note on its sample.
 
     The file is read and checked as `eddy run` does. Only its sources are read; its sink and its checkpoint are left
     alone. What Spark evaluates before the eddy is evaluated before the comparison.
     """
-    for name, number in (("--rows", asked.rows), ("--repeats", asked.repeats)):
+    for name, number in (("--rows", rows), ("--repeats", repeats)):
         if number < 1:
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
-    job = load(conf, map(from_command, sets), asked.profile)
+    job = load(conf, map(from_command, sets), profile)
     checked = check(job)
-    data = read_sample(job, checked, asked.rows)
+    data = read_sample(job, checked, rows)
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)
     made = Experiment(
         name=query.name,
         points=[Given(given=workload)],
-        contenders=contenders(job, asked.policies),
+        contenders=contenders(job, policies),
         seeds=[job.engine["seed"]],
         batch_rows=[_batch_rows(job)],
-        repeats=asked.repeats,
+        repeats=repeats,
     )
     return made, f"sample: {counted}{_tell_pushed(pushed)}"
 

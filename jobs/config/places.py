@@ -160,7 +160,6 @@ class Mistakes:
         return f'; the file has no [{join_key(path)}], did you mean "{close[0]}"?' if close else ""
 
     def _spell(self, path: KeyPath) -> KeyPath:
-        """Spell a place as the file does."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 
     def _find_place(self, path: KeyPath) -> KeyPath:

@@ -125,7 +125,7 @@ def order_by_paths(problem: Problem, needed: Sequence[HopNumbers]) -> HopNumbers
     >>> order_by_paths(Problem(outcomes, np.ones(3), Legality(("b", "c", "d"), after)), [(), (0,), ()])
     (0, 1, 2)
     """
-    left = np.ones(len(problem.outcomes)) if problem.weights is None else problem.weights
+    left = np.ones(len(problem.outcomes))
     order: HopNumbers = ()
     while ready := problem.legality.find_ready(order):
         best, ways = -np.inf, list_ways(ready, order, needed)
