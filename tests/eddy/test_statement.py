@@ -264,6 +264,10 @@ REFUSED = [
     ("SELECT * FROM STREAM x", "what columns there are is not known here"),
     ("SELECT a FROM STREAM x y [NOW]", "a window stands before the alias"),
     ("SELECT a FROM STREAM x [RANGE 3 PARSECS]", "expected a unit of time"),
+    (
+        "SELECT a FROM STREAM x [RANGE '1:30' MINUTE TO SECOND]",
+        "from one unit to another is not .* HOURS",
+    ),
     ("SELECT a FROM STREAM x [RANGE -3 SECONDS]", "a length of time that is not below 0"),
     ("SELECT a FROM STREAM x [ROWS 0]", "a number of rows of 1 or more"),
     ("SELECT a FROM STREAM x [PARTITION a ROWS 1]", 'expected "BY" after PARTITION'),

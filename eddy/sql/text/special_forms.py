@@ -31,6 +31,7 @@ _WRITTEN = {
     "EXTRACT": "extract(field from time)",
     "EXISTS": "a condition; subqueries are not supported",
 }
+UNIT_TO_UNIT = "an interval from one unit to another is not supported; write it in units, as in 1 DAY 2 HOURS"
 NO_SUBQUERIES = "subqueries are not supported; make it a table of the query and join it"
 
 
@@ -161,8 +162,11 @@ def typed_literal(reader: TokenReader) -> Node:
 
 
 def interval(reader: TokenReader) -> Literal:
-    """Read an interval, in any of Spark's spellings."""
+    """Read an interval, in nearly all of Spark's spellings."""
     start = reader.take().start
+    # INTERVAL '1:30' MINUTE TO SECOND: a length of time cannot be left to Spark, and a condition can.
+    if reader.look_ahead(3 if reader.now.key in ("-", "+") else 2).key == "TO":
+        raise reader.beyond(UNIT_TO_UNIT, reader.span(start))
     micros, whole = read_interval(reader, start)
     return Literal(reader.span(start), micros, DURATION, whole_days=whole)
 
@@ -204,6 +208,6 @@ def _part(reader: TokenReader) -> tuple[int, bool]:
         raise reader.stuck("expected a unit of time, from MICROSECONDS to WEEKS")
     reader.take()
     if reader.now.key == "TO":
-        raise reader.beyond("an interval from one unit to another is not supported, but 1 DAY 2 HOURS is", reader.now)
+        raise ValueError(UNIT_TO_UNIT)
     micros = intervals.amount(text, name)
     return (-micros if sign == "-" else micros), name in ("DAY", "WEEK")
