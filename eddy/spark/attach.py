@@ -32,6 +32,7 @@ def attach(  # noqa: PLR0913  what a user may say
     heavy: Mapping[str, Sequence[Any]] | None = None,
     state: str | None = None,
     remember: str | os.PathLike[str] | None = None,
+    time: str | None = None,
 ) -> DataFrame:
     """Answer a query, or a statement, over streaming DataFrames, as one more.
 
@@ -49,12 +50,16 @@ def attach(  # noqa: PLR0913  what a user may say
     state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
     Without it `remember` is a folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches
     are a part of the state as well, where that costs less than to fill them anew.
+
+    With `time` the answer has a watermark, for aggregates in the same query. It names a column of the answer that is
+    the event time of a stream, or else a new column, which is added: the newest time in each result.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
     how = replace(how, cache_memory=cache_memory, cache_state=cache_state, heavy=heavy, state=state, remember=remember)
+    how = replace(how, time=time)
     return stream.attach(*_read_asked(query, frames, how))
 
 

@@ -177,6 +177,7 @@ def list_aggregates(query: Query) -> Iterator[str]:
     newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
     if isinstance(query.streams[0].delay, int | float):
         newest = f"timestamp_millis({newest})"
+    yield "  attach(.., time=NAME) declares the watermark: NAME is one of these times, or new, for the newest; by hand:"
     yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
     yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 
