@@ -10,7 +10,7 @@ is Spark's own, and stays as it is written:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eddy.errors import QueryError, quote
@@ -45,20 +45,20 @@ class After:
 def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream]) -> After:
     """Make what comes after the eddy of the parts of a statement that are Spark's."""
     made = _Writer(tree, names, streams)
-    selected = [text for one in tree.selected for text in made.write_selected(one)]
-    by = made.used
-    made.used = set()
-    grouped = made.write(tree.group) if tree.group is not None else None
-    by = made.used if tree.group is not None else by if tree.distinct else set()
-    having = made.write(tree.having) if tree.having is not None else None
+    selected, in_list = made.write_all(text for one in tree.selected for text in made.write_selected(one))
+    grouped, in_group = made.write_all(map(made.write, [tree.group] if tree.group is not None else []))
+    having, in_having = made.write_all(map(made.write, [tree.having] if tree.having is not None else []))
+    time = made.choose_time(in_group if tree.group is not None else in_list if tree.distinct else set())
     head = f"SELECT {'DISTINCT ' if tree.distinct else ''}{', '.join(selected)} FROM "
-    tail = f" GROUP BY {grouped}" if grouped is not None else ""
-    tail += f" HAVING {having}" if having is not None else ""
+    tail = "".join(f" {word} {part}" for word, parts in (("GROUP BY", grouped), ("HAVING", having)) for part in parts)
+    if RESULT_TIME in in_list | in_group | in_having and time != RESULT_TIME:
+        # The answer has one time of its own; where that is a stream's, the newest is worked out.
+        head, tail = made.work_out_newest(head), made.work_out_newest(tail)
     if not made.outputs:
         made.read_some()
     # Spark fills in the answer where brackets of this kind stand; those of the text are doubled.
     head, tail = (part.replace("{", "{{").replace("}", "}}") for part in (head, tail))
-    return After(text=f"{head}{ANSWER}{tail}", outputs=list(made.outputs.items()), time=made.choose_time(by))
+    return After(text=f"{head}{ANSWER}{tail}", outputs=list(made.outputs.items()), time=time)
 
 
 @dataclass
@@ -76,13 +76,28 @@ class _Writer:
         """The event times of all streams."""
         return [Column(one.name, one.time) for one in self.streams if one.time is not None]
 
+    def write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
+        """Write some parts; gives the times in them too."""
+        self.used = set()
+        return list(parts), self.used
+
+    def work_out_newest(self, text: str) -> str:
+        """Let the newest time in a result be the greatest of the times of all streams."""
+        times = [self._name(column) for column in self.times]
+        return text.replace(write_quoted(RESULT_TIME), f"greatest({', '.join(times)})" if len(times) > 1 else times[0])
+
     def write_selected(self, one: Selected) -> Iterator[str]:
         """Write an entry of the list."""
-        if one.computed is not None:
-            yield f"{self.write(one.computed)} AS {write_quoted(one.alias or self._read(one.computed))}"
+        if one.words is not None and (one.column is None or self._is_of_group(one.words)):
+            name = one.alias or (one.words.words[-1].name if one.column else self._read(one.words))
+            yield f"{self.write(one.words)} AS {write_quoted(name)}"
             return
         for column, name in self.names.read_selected(one):
             yield f"{self._name(column)} AS {write_quoted(name)}"
+
+    def _is_of_group(self, part: Written) -> bool:
+        """Tell whether what looks like a column is none of an input's, but of what groups are made by."""
+        return self.tree.group is not None and self.names.find_written(_list_names(part), part.words[0]) is None
 
     def write(self, part: Written) -> str:
         """Write a part with its columns as the answer calls them."""
@@ -172,9 +187,10 @@ class _Writer:
                 f"groups close by one time, and there are {quote(sorted(used))}; group by the newest of them, "
                 f"{RESULT_TIME}()"
             )
-        if not used and self.tree.group is not None:
+        if not used and (self.tree.group is not None or self.tree.distinct):
+            what = "DISTINCT" if self.tree.group is None else "GROUP BY"
             raise self._error(
-                f"GROUP BY without a time: no group ever closes; add a window of an event time, such as "
+                f"{what} without a time: no group ever closes; add an event time, such as "
                 f"window({RESULT_TIME}(), '1 minute'), or group the frame that attach gives, for another output mode"
             )
         return next(iter(used), None)
@@ -188,6 +204,10 @@ class _Writer:
 def write_quoted(name: str) -> str:
     """Write a name in backticks, whatever it is."""
     return f"`{name.replace('`', '``')}`"
+
+
+def _list_names(part: Written) -> list[str]:
+    return [word.name for word in part.words[::2]]
 
 
 def _is_name(words: Sequence[Token], place: int) -> bool:

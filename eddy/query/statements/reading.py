@@ -116,6 +116,8 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     sources = list(_read_sources(reader, place, named))
     where = grammar.boolean(reader) if reader.accept("WHERE") else None
     group = _read_written(reader, _AFTER_GROUP, "GROUP BY") if reader.accept("GROUP", "BY") else None
+    if group is None and reader.now.key == "HAVING":
+        raise reader.error("HAVING goes with GROUP BY; a condition on rows stands in WHERE", reader.now)
     having = _read_written(reader, _AFTER_GROUP, "HAVING") if reader.accept("HAVING") else None
     return SelectTree(
         place=place,
@@ -174,10 +176,13 @@ def _read_selected(reader: TokenReader) -> Selected:
         computed, called = _split_alias(_read_written(reader, _AFTER_ENTRY, "SELECT"))
         if called is None and reader.now.key == "AS":
             called = grammar.alias(reader, _AFTER_ENTRY)
-        return Selected(column=None, computed=computed, alias=called, span=reader.span(start))
+        return Selected(column=None, words=computed, alias=called, span=reader.span(start))
+    words = [reader.now, *([reader.look_ahead(), reader.look_ahead(2)] if reader.look_ahead().key == "." else [])]
     node = grammar.boolean(reader)
     assert isinstance(node, Ref)
-    return Selected(column=node, alias=grammar.alias(reader, _AFTER_ENTRY), span=reader.span(start))
+    return Selected(
+        column=node, words=Written(words=words), alias=grammar.alias(reader, _AFTER_ENTRY), span=reader.span(start)
+    )
 
 
 def _split_alias(part: Written) -> tuple[Written, str | None]:

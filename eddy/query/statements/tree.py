@@ -72,10 +72,13 @@ class Written:
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """One entry of the select list: a column, or what Spark computes; neither for `*`, of one input if it is named."""
+    """One entry of the select list: a column, or what Spark computes; neither for `*`, of one input if it is named.
+
+    What looks like a column may be a part of a group, `window.start`: its words are there too.
+    """
 
     column: Ref | None
-    computed: Written | None = None
+    words: Written | None = None
     alias: str | None = None
     every_of: str | None = None
     span: TextSpan = field(compare=False)
@@ -97,5 +100,5 @@ class SelectTree:
     @property
     def is_selection(self) -> bool:
         """Whether it selects columns and nothing else."""
-        computed = any(one.computed is not None for one in self.selected)
+        computed = any(one.column is None and one.words is not None for one in self.selected)
         return not (computed or self.distinct or self.group is not None or self.having is not None)

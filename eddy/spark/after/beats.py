@@ -32,7 +32,7 @@ from eddy.query.binding import Binding
 from eddy.query.shorthand import find_fold, find_free
 from eddy.spark.parcels import LATEST
 from eddy.sql import Column
-from eddy.sql.bind.spelled import backtick
+from eddy.sql.bind.writer import backtick
 
 NEWEST = "the newest time"
 """What an answer's time is called in a checkpoint where it is none of a single stream."""
