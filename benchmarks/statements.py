@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import eddy
 from benchmarks import feeds
-from benchmarks.measure import SEED, Line
+from benchmarks.measure import SEED, Goal, Line
 from benchmarks.spark_joins import BEGIN, TICK
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
@@ -31,7 +31,7 @@ REPEATS = 40
 WINDOW = 5
 """Micro-batches that are stored."""
 
-BEATS = ("at most", 1.02)
+BEATS: Goal = ("at most", 1.02)
 
 QUERY_STREAMS = "ab"
 
@@ -42,7 +42,7 @@ def beats(sizes: Sequence[int] = SIZES, repeats: int = REPEATS, warm: int = WARM
     yield f"join of two streams without any results; windows of {WINDOW * sizes[0]:,} rows"
     with feeds.session() as (spark, place):
         suite.write(place, tables(suite.rows))
-        goals = [{NEWEST: BEATS, OWN: BEATS}] * len(sizes)
+        goals: list[dict[str, Goal]] = [{NEWEST: BEATS, OWN: BEATS}] * len(sizes)
         yield from suite.compare(
             spark, contenders(WINDOW * sizes[0], place), place, baseline=PLAIN, goals=goals, agree=agree
         )

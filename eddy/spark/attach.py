@@ -38,7 +38,6 @@ def attach(  # noqa: PLR0913  what a user may say
 
     A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
     hint names a policy or cells, and nothing else is said here, those are taken.
-
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
     nothing takes a batch DataFrame for its stream as well, and then so is the answer. `cells` is how many engines share
@@ -47,32 +46,28 @@ def attach(  # noqa: PLR0913  what a user may say
     compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how many rows
     each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
-    state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
-    Without it `remember` is a folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches
-    are a part of the state as well, where that costs less than to fill them anew.
-
-    With `time` the answer has a watermark, for aggregates in the same query. It names a column of the answer that is
-    the event time of a stream, or else a new column, which is added: the newest time in each result.
+    state, it is one step without shuffle. A checkpoint that has state needs `state="store"`. Without it `remember` is a
+    folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches are a part of the state,
+    where that costs less than to fill them anew. With `time` the answer has a watermark, for aggregates: by its column
+    of that name, a stream's event time, or by a new one, the newest time in each result.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, time=time)
     how = replace(how, cache_memory=cache_memory, cache_state=cache_state, heavy=heavy, state=state, remember=remember)
-    how = replace(how, time=time)
-    asked = Statement(query) if isinstance(query, str) else query
-    if isinstance(asked, Statement):
-        return _attach_statement(asked, frames, how)
-    return stream.attach(asked, {} if frames is None else frames, how)
+    return _attach(Statement(query) if isinstance(query, str) else query, frames, how)
 
 
-def _attach_statement(statement: Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
-    """Answer a statement: the eddy's part of it, and what Spark does after that."""
+def _attach(asked: Query | Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
+    """Answer a query; of a statement the eddy's part, and what Spark does after that."""
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
     from eddy.spark.after.select import select_after  # noqa: PLC0415
     from eddy.spark.frames import read_statement  # noqa: PLC0415
 
-    statement, found = read_statement(statement, frames)
+    if not isinstance(asked, Statement):
+        return stream.attach(asked, {} if frames is None else frames, how)
+    statement, found = read_statement(asked, frames)
     how = replace(how, policy=statement.choose_policy(how.policy), cells=statement.choose_cells(how.cells))
     after = statement.after
     if after is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 import eddy
@@ -14,7 +16,7 @@ FROM = """
 COLUMNS = {"o": ["user", "at", "price", "address", "day"], "c": ["user", "at", "page"]}
 
 
-def after(text: str) -> tuple[str, tuple[str, ...] | None, str | None]:
+def after(text: str) -> tuple[str, Sequence[str] | None, str | None]:
     asked = eddy.Statement(text, columns=COLUMNS)
     assert asked.after is not None
     return asked.after.text, asked.query.select, asked.after.time

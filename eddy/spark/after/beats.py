@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
@@ -200,5 +201,5 @@ def _check_streams(binding: Binding) -> None:
             )
 
 
-def _column(name: str) -> F.Column:
+def _column(name: str) -> SparkColumn:
     return F.col(backtick(name))

@@ -58,7 +58,10 @@ class Sparks:
 
     def __init__(self, asked: eddy.Query, schemas: Mapping[str, pa.Schema], cells: int, time: str | None) -> None:
         bound = bind(asked, schemas)
-        query, self.time = plan_time(bound, time) if time else (bound.query, None)
+        query: eddy.Query = bound.query
+        self.time: ResultTime | None = None
+        if time is not None:
+            query, self.time = plan_time(bound, time)
         bound = bind(query, schemas)
         self.layout = plan_layout(bound, cells)
         self.delays = {s.name: -int(-(s.delay_ticks or 0) // MILLISECOND) for s in query.streams}
@@ -145,7 +148,8 @@ def test_every_result_is_on_time_and_cells_know_what_spark_knows_without(
     for batch in came:
         watermark = timed.watermark
         results = timed.run(batch)
-        moments = [max(row[name] for name in timed.time.times).timestamp() for row in results]  # type: ignore[union-attr]
+        assert timed.time is not None
+        moments = [max(row[name] for name in timed.time.times).timestamp() for row in results]
         assert all(moment * 1_000 >= watermark for moment in moments)
         shown = [{name: row[name] for name in ("a_ts", "v", "k")} for row in results]
         assert Counter(map(str, shown)) == Counter(map(str, plain.run(batch)))
