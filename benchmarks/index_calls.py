@@ -17,8 +17,8 @@ from benchmarks import indexes
 from benchmarks.contenders import make_engine
 from benchmarks.measure import SEED, Line
 from benchmarks.workloads import COMPLETE, Workload, batches
-from eddy.kernels.arguments import Chain, Kernels, Screen, Term, Walk
-from eddy.kernels.choice import make_choice
+from eddy.kernels.arguments import Chain, ChainKernels, Screen, Term, Walk
+from eddy.kernels.choice import choose_chains
 from eddy.tuples.arrays import Integers, Tags
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.splitmix import mix
@@ -75,15 +75,15 @@ def looks(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]:
 
 def links(windows: Sequence[int] = WINDOWS, turns: int = TURNS) -> Iterator[Line]:
     """Nanoseconds of a row of a chain: one that is linked, one that lacks a key, and one that only shares the head."""
-    kernels = make_choice("").kernels
-    yield f"chains, kernels of {kernels.name}, {PROBES // 10:,} tuples, seed {SEED}; nanoseconds a row"
+    kernels = choose_chains()
+    yield f"chains, {PROBES // 10:,} tuples, seed {SEED}; nanoseconds a row"
     yield f"{'':<30}" + "".join(f"{window:>12,}" for window in windows)
     found = [_time_chains(kernels, window, turns) for window in windows]
     for name in found[0]:
         yield f"{name:<30}" + "".join(f"{took[name] * 1e9:12.1f}" for took in found)
 
 
-def _time_chains(kernels: Kernels, rows: int, turns: int) -> dict[str, float]:
+def _time_chains(kernels: ChainKernels, rows: int, turns: int) -> dict[str, float]:
     """Time chains of so many rows, each by what one more row of its kind takes."""
     rng = np.random.default_rng(SEED)
     probes = PROBES // 10

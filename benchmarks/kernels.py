@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.measure import SEED, Line, seconds_of
 from eddy.kernels.arguments import (
     Chain,
+    ChainKernels,
     CodeTable,
     HashBits,
     HeldPart,
@@ -30,7 +31,7 @@ from eddy.kernels.arguments import (
 )
 from eddy.kernels.choice import make_choice
 from eddy.kernels.plain import PLAIN
-from eddy.tuples.arrays import Integers
+from eddy.tuples.arrays import Hashes, Integers
 from eddy.tuples.request import TimeBounds
 from eddy.tuples.runs import Lots, Ranges
 from eddy.tuples.splitmix import mix
@@ -86,8 +87,21 @@ def _list_work(kernels: Kernels, rows: int) -> Mapping[str, Work]:
     look_up: Work = lambda: kernels.look_up(lookups, lambda _: hashes, within, places)  # noqa: E731
     look_up()
     ranges: Any = Ranges(places.starts, places.counts, lots)
+    return {
+        **({} if kernels.chains is None else _list_chain_work(kernels.chains, keys, hashes, asked)),
+        "sort_codes": lambda: kernels.sort_codes(codes, bits),
+        "look_up": look_up,
+        "screen": lambda: kernels.screen(ranges, asked, 0, 1 << 18),
+        "propose": _propose(kernels, rows, before),
+    }
+
+
+def _list_chain_work(kernels: ChainKernels, keys: Integers, hashes: Hashes, asked: Screen) -> Mapping[str, Work]:
+    """What chains of the same rows do."""
+    rows = len(keys)
     tags = (mix([keys]) >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
-    chain = Chain(np.zeros(1 << bits - SPARE, np.uint32), np.zeros(rows, np.uint32), 1, rows.bit_length() + 1)
+    heads = np.zeros(1 << (rows - 1).bit_length(), np.uint32)
+    chain = Chain(heads, np.zeros(rows, np.uint32), 1, rows.bit_length() + 1)
     kernels.link(chain, tags, 0)
     walk = Walk(chain, hashes, True)
 
@@ -99,10 +113,6 @@ def _list_work(kernels: Kernels, rows: int) -> Mapping[str, Work]:
         "unlink, link all rows": lambda: relink(rows),
         "unlink, link the last 1,000": lambda: relink(PROBES),
         "walk": lambda: kernels.walk(walk, asked, 0, 1 << 18, False),
-        "sort_codes": lambda: kernels.sort_codes(codes, bits),
-        "look_up": look_up,
-        "screen": lambda: kernels.screen(ranges, asked, 0, 1 << 18),
-        "propose": _propose(kernels, rows, before),
     }
 
 

@@ -22,7 +22,7 @@ from eddy.observe.prices import Prices
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.cache.scope import MOST_PARTS, list_parts
 from eddy.operators.conditions import Conditions, sort_conditions
-from eddy.operators.filter import FilterColumns, FilterOperator, Memory
+from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
@@ -306,7 +306,7 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
 
 
 def _filter(
-    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Memory | None = None
+    asked: Filter, binding: Binding, stores: Mapping[str, Store], faults: Faults, memory: Stem | None = None
 ) -> FilterOperator:
     judge = asked.make_judge(binding.types, faults)
     columns = {column: stores[str(column.stream)].column(column.name) for column in asked.predicate.columns}

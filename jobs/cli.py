@@ -22,6 +22,7 @@ COMMANDS = {
     "run": "run a job with spark-submit",
     "validate": "check a job without starting Spark",
     "explain": "say how a job will run: joins, cells, copies, watermarks",
+    "sql": "say what a statement over a job's inputs would do, and show its first rows",
     "compare": "compare policies on a sample of a job's rows, or as an experiment says",
     "doctor": "check whether jobs can run here, and say what to do",
     "inspect": "say what a checkpoint holds (starts Spark)",

@@ -95,8 +95,9 @@ class Pattern:
     """The access pattern for tuples that span certain inputs.
 
     `terms` are the comparisons by which it searches, as texts, and `keys` the numbers of the target's keys in them.
-    `mask` are those that must be equal, and `then` the one that the `orders` are about. Tuples with the same rows of
-    the inputs that it `settles` by find the same, but for what their times say. `text` is what reports call it.
+    `mask` are those that must be equal; without any, all `keys` are the one that the `orders` are about. Tuples with
+    the same rows of the inputs that it `settles` by find the same, but for what their times say. `text` is what reports
+    call it.
     """
 
     equalities: Sequence[JoinPair]
@@ -104,7 +105,6 @@ class Pattern:
     residuals: Sequence[Residual]
     keys: tuple[int, ...]
     mask: int
-    then: int | None
     terms: tuple[str, ...]
     reads: frozenset[str]
     settles: frozenset[str]
@@ -235,7 +235,6 @@ def make_pattern(
     return Pattern(
         equalities=equalities,
         orders=orders,
-        then=number(orders[0].sides[target].key) if orders else None,
         residuals=residuals,
         keys=tuple(keys),
         mask=sum({1 << key for key in keys}) if equalities else 0,

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow.compute as pc
 
 from eddy.contracts import Lineage, Outcome, RowIds, Rule, Tuples
 from eddy.errors import quote
+from eddy.operators.stem import Stem
 from eddy.predicates.function import TooSlow
 from eddy.predicates.judge import Judge, Judged
 from eddy.sql import Column
 from eddy.tuples.arrays import Numbers
 from eddy.tuples.values import Held, Values
-
-
-class Memory(Protocol):
-    """What filters have said of the rows of one input."""
-
-    def verdicts(
-        self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
-    ) -> tuple[Judged, int]:
-        """Give a filter's verdicts, and the number of rows asked."""
 
 
 class FilterColumns(NamedTuple):
@@ -41,11 +33,11 @@ class FilterColumns(NamedTuple):
 class FilterOperator:
     """A predicate over the inputs that it reads.
 
-    With a memory, a filter over one input runs at most once for each of its rows: when the row arrives, or when a later
-    tuple comes that joined with it.
+    With a STeM as its memory, a filter over one input runs at most once for each of its rows: when the row arrives, or
+    when a later tuple comes that joined with it.
     """
 
-    def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Memory | None = None) -> None:
+    def __init__(self, name: str, judge: Judge, reading: FilterColumns, memory: Stem | None = None) -> None:
         self.name = name
         self.rule = Rule(needs=frozenset(reading.on), after=frozenset(reading.after))
         self._on = reading.on[0]

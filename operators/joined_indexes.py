@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from eddy.kernels.choice import choose_kernels
 from eddy.observe.indexing import IndexCount, Indexed, LateCounts, Tuning, keep_largest
@@ -13,6 +13,7 @@ from eddy.operators.index import price
 from eddy.operators.index.catalog import Catalog, LinkedView, PartView
 from eddy.operators.index.counts import IndexCounts, Work
 from eddy.operators.index.structures.key_map import KeyMap
+from eddy.operators.stem import Stem
 from eddy.operators.tuning.tuners import Tuners
 from eddy.tuples.request import list_keys
 
@@ -24,24 +25,12 @@ NO_ROOM = "the rows leave no room in max_state: all of them are looked through"
 """Why there is no index, in reports."""
 
 
-class Sized(Protocol):
-    """The stored rows of an input."""
-
-    @property
-    def nbytes(self) -> int:
-        """What they occupy."""
-
-    @property
-    def row_bytes(self) -> int:
-        """The same without indexes."""
-
-
 class IndexRoom:
     """What the rows of all streams leave of `max_state` for their indexes, in equal parts."""
 
     def __init__(self, most: int | None) -> None:
         self._most = most
-        self.stems: list[Sized] = []
+        self.stems: list[Stem] = []
 
     @property
     def is_limited(self) -> bool:

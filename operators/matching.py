@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from eddy.kernels.arguments import Screen
-from eddy.kernels.choice import choose_kernels
 from eddy.operators.conditions import Conditions, Pattern, make_pattern
 from eddy.operators.index.catalog import Candidates
 from eddy.operators.pairs import (
@@ -43,7 +42,7 @@ SMALLEST_GO, LARGEST_GO = 64, 4
 """A go is a 64th of that at least, so that what the last one looks at in vain is small beside the rest, and a quarter
 at most: after each the search may get an index (`index_now`)."""
 
-NO_RANGES = scan_all(0, 0)
+NO_CANDIDATES = Candidates(scan_all(0, 0))
 
 MOST_TUPLES = 1 << 15
 """Tuples that are looked up in one call: a search notes a place for each of them in each segment that it reaches."""
@@ -80,8 +79,7 @@ class Matching:
         asked = self._ask(tuples.first(max(MOST_TUPLES // self._stem.catalog.count_runs(pattern.mask), 1)))
         if bounds is not None:
             asked = asked._replace(bounds=bounds.take(slice(len(asked.tuples))))
-        found = self._recall(pattern, asked.tuples) or self._find_ranges(asked)
-        return asked._replace(ranges=found.ranges, served=found.served, walk=found.walk)
+        return asked._replace(found=self._recall(pattern, asked.tuples) or self._find(asked))
 
     def _ask(self, tuples: Tuples) -> Search:
         """Say what tuples search by; nothing has been found yet."""
@@ -89,7 +87,7 @@ class Matching:
         # A row joins what came before it. Of two rows the later one finds the earlier, so no pair is found twice.
         before = self._stem.before(self._stems[origin].arrivals(tuples.ids[origin]))
         codes, bounds = read_codes(self.target, pattern.searched, tuples), self._verifier.find_bounds(tuples)
-        return Search(tuples, pattern, codes, before, bounds, NO_RANGES, ())
+        return Search(tuples, pattern, codes, before, bounds, NO_CANDIDATES)
 
     def keep(self, tuples: Tuples, ranges: Ranges, found: RowIds, *, are_own: bool = False) -> None:
         """Keep what some of the tuples have found, for a probe of the same rows.
@@ -108,7 +106,7 @@ class Matching:
         """Give what the rows that set tuples off have found before, if that was kept of all of them."""
         searches = self._stem.catalog.searches
         known = searches.find((tuples.lineage.origin, pattern.terms), self._number(tuples)) if searches else None
-        return None if known is None else Candidates(known, ())
+        return None if known is None else Candidates(known)
 
     def _number(self, tuples: Tuples) -> RowIds:
         """Number the rows that set tuples off, as they came."""
@@ -155,9 +153,9 @@ class Matching:
             if left is not None and not left.hold(sifted.near.at, self._stem.ticks.take(sifted.near.rows)):
                 break
             pairs = self._verifier.verify(search.pattern, search.tuples, sifted.near)
-            if search.walk is None and not search.ranges.ascending:
+            if search.found.walk is None and not search.found.ranges.ascending:
                 pairs = pairs.by_row()
-            self._stem.catalog.note_matches(search.served, pairs.rows)
+            self._stem.catalog.note_matches(search.found.served, pairs.rows)
             found.append(pairs.shift(taken))
             seen.append(sifted.near.shift(taken))
             taken, evaluated = taken + sifted.taken, evaluated + len(sifted.near.at)
@@ -166,8 +164,8 @@ class Matching:
 
     def mask_near(self, search: Search) -> Mask:
         """Mask the tuples with which some row agrees in all numbers at hand."""
-        ranges, passed = search.ranges, np.zeros(len(search.tuples), np.bool_)
-        if search.walk is not None:
+        (ranges, served, walk), passed = search.found, np.zeros(len(search.tuples), np.bool_)
+        if walk is not None:
             # One is enough, unless more is asked of it than a kernel asks.
             self._mark_near(search, passed, newest_only=self._verifier.has_exact_bounds)
             return passed
@@ -177,9 +175,10 @@ class Matching:
         first = Ranges(
             (np.cumsum(some) - some)[:, None], some[:, None].astype(np.int64), ranges.list_first(some.nonzero()[0])
         )
-        self._mark_near(search._replace(ranges=first), passed)
+        self._mark_near(search._replace(found=Candidates(first, served)), passed)
         left = np.where((passed | (counts < 2))[:, None], 0, ranges.counts)
-        self._mark_near(search._replace(ranges=Ranges(ranges.starts, left, ranges.rows)), passed)
+        others = Candidates(Ranges(ranges.starts, left, ranges.rows), served)
+        self._mark_near(search._replace(found=others), passed)
         return passed
 
     def _mark_near(self, search: Search, passed: Mask, *, newest_only: bool = False) -> None:
@@ -199,15 +198,8 @@ class Matching:
         self, search: Search, asked: Screen, first: int, most: int, *, newest_only: bool = False
     ) -> tuple[Pairs, int]:
         """Keep of so many candidates those that agree in all numbers at hand, and say up to which tuple they are."""
-        kernels = choose_kernels().kernels
-        if search.walk is None:
-            found = kernels.screen(search.ranges, asked, first, most)
-        else:
-            found = kernels.walk(search.walk, asked, first, most, newest_only)
-        self._stem.catalog.note_candidates(
-            search.served, found.candidates, lambda: search.ranges.expand(first, found.stop)[1]
-        )
-        return self._verifier.judge(search.pattern, search.tuples, Pairs(found.at, found.rows, None)), found.stop
+        seen = self._stem.catalog.screen(search.found, asked, first, most, newest_only=newest_only)
+        return self._verifier.judge(search.pattern, search.tuples, Pairs(seen.at, seen.rows, None)), seen.stop
 
     def _sift(self, search: Search, most: int, *, at_least: bool) -> Sifted:
         """Find up to so many rows that agree with the first tuples; of one tuple all, if one is to be taken at least.
@@ -234,7 +226,7 @@ class Matching:
         """Give the places of the pairs that join: tuples, by position, each with a row that was found elsewhere."""
         # Each has one candidate: a run of one row.
         ranges = Ranges(np.arange(len(rows))[:, None], np.ones((len(rows), 1), np.int64), rows)
-        asked = self._ask(tuples.take(at))._replace(ranges=ranges)
+        asked = self._ask(tuples.take(at))._replace(found=Candidates(ranges))
         return self._verifier.verify(asked.pattern, asked.tuples, join_pairs(list(self._see_all(asked)))).at
 
     def _find_pattern(self, spans: frozenset[str]) -> Pattern:
@@ -245,25 +237,24 @@ class Matching:
             found = self._patterns[spans] = make_pattern(self.target, spans, self._conditions, number, timed)
         return found
 
-    def _find_ranges(self, asked: Search) -> Candidates:
+    def _find(self, asked: Search) -> Candidates:
         """Find the candidates of every tuple in an index, and say what has served them."""
-        tuples, pattern, codes, before, bounds, *_ = asked
+        tuples, pattern, codes, before, bounds, _ = asked
         if not pattern.searched:
-            return Candidates(scan_all(len(tuples), len(self._stem)), ())
+            return Candidates(scan_all(len(tuples), len(self._stem)))
         others = [one.other(self.target) for one in pattern.searched]
         valid = [v for side in others if (v := side.key.valid(tuples.ids[side.input])) is not None]
-        wanted: dict[int, KeyCodes] = {}
-        for number, code in zip(pattern.keys, codes, strict=True):
-            # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
-            if number in wanted and pattern.mask:
-                valid.append(wanted[number] == code)
-            wanted.setdefault(number, code)
-        orders = self._list_orders(pattern, tuples)
-        request = Request(
-            {number: wanted[number] for number in sorted(wanted)} if pattern.mask else {},
-            pattern.then if orders else None,
-            orders,
-        )
+        if pattern.mask:
+            wanted: dict[int, KeyCodes] = {}
+            for number, code in zip(pattern.keys, codes, strict=True):
+                # Rows of two inputs may have to equal one key: if they do not equal each other, nothing equals both.
+                if number in wanted:
+                    valid.append(wanted[number] == code)
+                wanted.setdefault(number, code)
+            request = Request({number: wanted[number] for number in sorted(wanted)})
+        else:
+            ops = [one.ops[self.target] for one in pattern.orders]
+            request = Request({}, pattern.keys[0], list(zip(ops, codes, strict=True)))
         linked = None if pattern.faulty else self._stem.catalog.walk(request, bounds)
         if linked is not None:
             return linked
@@ -274,11 +265,3 @@ class Matching:
         if pattern.faulty:
             ranges = widen(ranges, pattern.searched, self.target, tuples, self._stem.alive)
         return Candidates(ranges, served)
-
-    def _list_orders(self, pattern: Pattern, tuples: Tuples) -> list[tuple[str, KeyCodes]]:
-        """List the bounds that tuples set to one more key; none, if whether a row is within them is not known."""
-        sides = [side for one in pattern.orders for side in one.sides.values()]
-        if pattern.mask and any(side.key.faulty for side in sides):
-            return []
-        ops = [one.ops[self.target] for one in pattern.orders]
-        return list(zip(ops, read_codes(self.target, pattern.orders, tuples), strict=True))

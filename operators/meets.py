@@ -31,7 +31,7 @@ STRENGTH: Strength = "near"
 rows match, and what a probe will verify anyway is not verified twice."""
 
 
-class Asked(NamedTuple):
+class Met(NamedTuple):
     """The first tuples, as a mask of those that may have a match, and the candidates that were verified."""
 
     passed: Mask
@@ -67,15 +67,15 @@ class Meets:
         passed = np.concatenate(found)
         return Outcome(tuples.take(np.flatnonzero(passed)), passed, done + verified)
 
-    def _ask_near(self, tuples: Tuples) -> Asked:
+    def _ask_near(self, tuples: Tuples) -> Met:
         """Let the tuples pass with which some row agrees in all numbers at hand."""
         search = self._matching.search(tuples)
         passed = self._matching.mask_near(search)
-        if search.walk is None:
-            self._matching.keep(search.tuples, search.ranges, np.flatnonzero(passed))
-        return Asked(passed, 0)
+        if search.found.walk is None:
+            self._matching.keep(search.tuples, search.found.ranges, np.flatnonzero(passed))
+        return Met(passed, 0)
 
-    def _verify(self, tuples: Tuples) -> Asked:
+    def _verify(self, tuples: Tuples) -> Met:
         """Let the tuples pass that have a match, or a candidate with a fault."""
         (at, rows, _), taken, evaluated = self._matching.match(tuples)
         counts = np.bincount(at, minlength=taken)
@@ -85,4 +85,4 @@ class Meets:
         #     at [0 0 2]  rows [7 9 4]   ->   counts [2 0 1], starts [0 2 2]
         ranges = Ranges((np.cumsum(counts) - counts)[:, None], counts[:, None], rows)
         self._matching.keep(tuples, ranges, np.flatnonzero(passed), are_own=True)
-        return Asked(passed, evaluated)
+        return Met(passed, evaluated)

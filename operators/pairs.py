@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Screen, Term, Walk
+from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
 from eddy.operators.conditions import JoinPair, Pattern, Side, evaluate
-from eddy.operators.index.counts import Served
+from eddy.operators.index.catalog import Candidates
 from eddy.operators.index.time_bounds import are_exact, make_bounds
 from eddy.operators.keys import Key, compare_values
 from eddy.operators.stem import Stem
@@ -198,7 +198,7 @@ def widen(ranges: Ranges, searched: Sequence[JoinPair], target: str, tuples: Tup
 
 
 class Search(NamedTuple):
-    """Tuples, and where their candidates are.
+    """Tuples, and the candidates that were `found` for them.
 
     `codes` are those of its comparisons. `before` has for each tuple the id below which the target's rows had come when
     it arrived, and `bounds` the times between which they must be; None for all rows.
@@ -209,9 +209,7 @@ class Search(NamedTuple):
     codes: Sequence[KeyCodes]
     before: RowIds | None
     bounds: TimeBounds | None
-    ranges: Ranges
-    served: Sequence[tuple[Served, int]]
-    walk: Walk | None = None
+    found: Candidates
 
 
 class Verifier:

@@ -157,12 +157,12 @@ class Knows(Policy):
 
     def restore(self, state: State) -> None:
         """Go on in the same phase."""
-        self._rows = dict(state.get("rows", {}))
+        self._rows = dict(state["rows"])
         self._standing = {
             Lineage(origin, frozenset(spans), frozenset(done)): Standing(
                 before, rows, {bytes(name): tuple(order) for name, order in orders}
             )
-            for origin, spans, done, before, rows, orders in state.get("standing", ())
+            for origin, spans, done, before, rows, orders in state["standing"]
         }
 
 

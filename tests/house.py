@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The rooms, in order: a room imports itself and the rooms before it. A room is a folder, or a file that stands alone.
 ROOMS = (
     *("requirements", "version", "errors", "plug_ins", "redaction", "tuples", "kernels"),
-    *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql.statement", "sql"),
+    *("sql.values", "sql.kernels", "sql.bind", "sql.text", "sql"),
     *("classes", "observe", "contracts", "predicates", "query", "taps"),
     "operators",
     *("policies.shared", "policies.matrix", "policies.content", "policies.caching"),
@@ -82,7 +82,6 @@ KINDS = {
     "operators/tuning/assess": ("counts", "ASSESSMENTS"),
     "operators/tuning/select": ("select", "SELECTIONS"),
     "operators/tuning/schedule": ("ask", "SCHEDULES"),
-    "operators/tuning/migrate": ("choose", "MIGRATIONS"),
     "policies": ("plan", "POLICIES"),
 }
 

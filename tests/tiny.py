@@ -65,13 +65,12 @@ def draw_maps(chance: random.Random, keys: int) -> list[KeyMap]:
 
 
 def draw_map(chance: random.Random, keys: int) -> KeyMap:
-    """Fields of one key or more, hashed or by rank; no key is in two of them."""
+    """Fields of one key or more; no key is in two of them."""
     left = chance.sample(range(keys), keys)
     fields: list[Field] = []
     while left and len(fields) < 3:
         own, left = (left[:1], left[1:]) if chance.random() < 0.7 else (left[:2], left[2:])
-        ranked = len(own) == 1 and chance.random() < 0.3
-        fields.append(Field(keys=tuple(sorted(own)), bits=chance.choice([1, 2, 5, 10]), ranked=ranked))
+        fields.append(Field(keys=tuple(sorted(own)), bits=chance.choice([1, 2, 5, 10])))
         if chance.random() < 0.4:
             break
-    return KeyMap(fields=tuple(fields), then=chance.choice([None, None, *range(keys)]))
+    return KeyMap(fields=tuple(fields))

@@ -282,11 +282,11 @@ class Classifier:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot.
 
-        Attributes that are not in it begin anew; so do all where it is from before rows were counted.
+        Attributes that are not in it begin anew.
         """
-        learned = state.get("learned", {})
+        learned = state["learned"]
         for stream, dividers in self._dividers.items():
-            self._begun[stream] = state.get("begun", {}).get(stream, 0)
+            self._begun[stream] = state["begun"].get(stream, 0)
             for name, divider in dividers.items():
                 if name in learned.get(stream, {}):
                     divider.restore(learned[stream][name])

@@ -197,21 +197,20 @@ class Divider:
         """
         if self._fixed:
             return
-        if state.get("form") != [self._buckets, self._ranges]:
-            self.edition = state.get("edition", 0) + 1
+        if state["form"] != [self._buckets, self._ranges]:
+            self.edition = state["edition"] + 1
             return
         self.edition, self._is_crowded = state["edition"], state["crowded"]
         self._nature.restore(state["nature"])
         self._counts.restore(state["counts"])
         self._lesson = Lesson.restore(state["lesson"])
-        # An older version kept them in pairs.
-        self._texts = dict(zip(*state["named"], strict=True) if "named" in state else state["texts"])
+        self._texts = dict(zip(*state["named"], strict=True))
         self._cut = None
         if state["cut"] is not None:
             kind, codes = state["cut"]
             self._cut = self._make_ranges(codes) if kind == "ranges" else self._make_values(codes)
         self._single = None
-        if state.get("single") is not None:
+        if state["single"] is not None:
             self._single = self._number_singly(np.array(state["single"], np.int64))
             self._counts.room = MOST_VALUES + ROOM_FOR_SINGLE
         self._names.clear()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -127,7 +129,8 @@ class OnSpark:
             )
         from eddy.spark.trial import SparkTrial  # noqa: PLC0415  so that policies can be compared where there is no Spark
 
-        with SparkTrial(workload.query, workload.data, cells=self._cells) as trial:
+        with tempfile.TemporaryDirectory(prefix="eddy-trial-") as place:
+            trial = SparkTrial(workload.query, workload.data, Path(place), cells=self._cells)
 
             def run(
                 policy: PolicyChoice, batch_rows: int, seed: int, index: IndexChoice, cache_memory: int | None

@@ -12,11 +12,12 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from eddy.contracts import Policy
 from eddy.engine.long_lists import put_back, take_out
 from eddy.errors import CheckpointError, EddyError, describe_error
 from eddy.tuples.packed import Packed, pack_rows
@@ -36,13 +37,6 @@ LARGEST_EXPANDED = 4 << 30
 CHANGED = "the checksum does not match"
 
 Restorer = TypeVar("Restorer")
-
-
-class Learner(Protocol):
-    """A policy: it goes on from plain values and arrays."""
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from them."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ def guard_restore(restore: Callable[[Restorer, Snapshot], None]) -> Callable[[Re
     return checked
 
 
-def restore_policy(policy: Learner, name: str, state: Mapping[str, Any]) -> None:
+def restore_policy(policy: Policy, name: str, state: Mapping[str, Any]) -> None:
     """Let a policy go on from what it had learned."""
     try:
         policy.restore(state)

@@ -1,1 +1,1 @@
-"""The inner loops of joins, each of them twice: in numpy, and compiled."""
+"""The inner loops of joins: in numpy, and compiled; those along chains compiled only."""

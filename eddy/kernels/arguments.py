@@ -207,27 +207,33 @@ class Proposed(NamedTuple):
     stop: int
 
 
+class ChainKernels(NamedTuple):
+    """The kernels of chains, which are compiled: in numpy they would take as long as the longest chain has rows.
+
+    `link` puts rows from an id on into chains, by their tags, and `unlink` takes all rows from an id on out of
+    them again, by the same tags.
+    `walk` does what `screen` does, for chains, and gives the rows of a tuple by id. Its candidates are the rows of a
+    tag that had come before the tuple and are inside the windows. It may be asked for the newest one of a tuple only.
+    """
+
+    link: Callable[[Chain, Tags, int], None]
+    unlink: Callable[[Chain, Tags, int], None]
+    walk: Callable[[Walk, Screen, int, int, bool], Screened]
+
+
 class Kernels(NamedTuple):
     """One kind of all kernels.
 
     `sort_codes` gives the order of codes of so many bits, alike ones as they stand, and where each code begins in it.
     `look_up` writes down the runs that probes find, and counts for each part those that are not empty. `screen` spells
     out the runs of tuples from a first one on and keeps what passes: up to so many candidates, but of one tuple in any
-    case. `propose` does the same with the combinations of a cache, whose parts are the columns of the runs.
-
-    `link` puts rows from an id on into chains, by their tags, and `unlink` takes all rows from an id on out of
-    them again, by the same tags.
-    `walk` does what `screen` does, for chains, and gives the rows of a tuple by id. Its candidates are the rows of a
-    tag that had come before the tuple and are inside the windows. It may be asked for the newest one of a tuple only.
-    `walks` says that it takes as long as there are rows to be found, and not as the longest chain.
+    case. `propose` does the same with the combinations of a cache, whose parts are the columns of the runs. There may
+    be `chains`.
     """
 
     name: str
-    walks: bool
     sort_codes: Callable[[Numbers, int], tuple[Integers, Numbers]]
     look_up: Callable[[Lookups, GiveHashes, Narrowing, Places], list[int]]
     screen: Callable[[Ranges, Screen, int, int], Screened]
     propose: Callable[[Ranges, Sieve, int, int], Proposed]
-    link: Callable[[Chain, Tags, int], None]
-    unlink: Callable[[Chain, Tags, int], None]
-    walk: Callable[[Walk, Screen, int, int, bool], Screened]
+    chains: ChainKernels | None = None

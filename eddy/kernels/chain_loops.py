@@ -1,4 +1,4 @@
-"""The loops over chains that are compiled. Each must do what the function of its name in `plain_chains` does."""
+"""The loops over chains: what `ChainKernels` says of them, compiled."""
 
 from __future__ import annotations
 

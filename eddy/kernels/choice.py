@@ -7,8 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
-from eddy.errors import QueryError
-from eddy.kernels.arguments import Kernels
+from eddy.errors import EngineError, QueryError
+from eddy.kernels.arguments import ChainKernels, Kernels
 from eddy.kernels.plain import PLAIN
 
 VARIABLE = "EDDY_KERNELS"
@@ -28,6 +28,14 @@ class Choice(NamedTuple):
 def choose_kernels() -> Choice:
     """Choose once, and compile what there is to compile."""
     return make_choice(os.environ.get(VARIABLE, ""))
+
+
+def choose_chains() -> ChainKernels:
+    """Give the kernels of chains to who has chains, which nobody has without them."""
+    chains = choose_kernels().kernels.chains
+    if chains is None:
+        raise EngineError("kernels: expected compiled kernels where there are chains, got numpy's")
+    return chains
 
 
 def make_choice(wanted: str) -> Choice:

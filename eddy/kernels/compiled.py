@@ -9,6 +9,7 @@ from eddy.kernels import chain_loops, loops, plain
 from eddy.kernels.arguments import (
     NO_BOUNDS,
     Chain,
+    ChainKernels,
     GiveHashes,
     Kernels,
     Lookup,
@@ -285,12 +286,9 @@ def _outside(kernel: str) -> EngineError:
 
 COMPILED = Kernels(
     name="numba",
-    walks=True,
     sort_codes=sort_codes,
     look_up=look_up,
     screen=screen,
     propose=propose,
-    link=link,
-    unlink=unlink,
-    walk=walk,
+    chains=ChainKernels(link, unlink, walk),
 )

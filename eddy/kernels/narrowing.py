@@ -1,17 +1,14 @@
-"""Runs of rows that stand in order of a number, without those that are out of bounds."""
+"""Runs of rows that stand in order of time, without those that are out of bounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from eddy.tuples.arrays import Floats, Integers, Numbers
+from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import TimeBounds
-
-Read = Callable[[Numbers], Numbers]
-"""Gives the numbers in whose order rows stand, by the places of the rows in their part."""
 
 
 def narrow(
@@ -19,14 +16,14 @@ def narrow(
     counts: Integers,
     long: Integers,
     bounds: TimeBounds,
-    read: Read,
+    times: Ticks,
     rows: Numbers,
     extent: tuple[float, float],
     least_saved: float,
 ) -> None:
     """Leave out of runs of rows, which rise in time, those that are out of bounds.
 
-    `long` are the probes whose runs may be worth it; the others stay as they are. `read` gives the times of the part's
+    `long` are the probes whose runs may be worth it; the others stay as they are. `times` are those of the part's
     rows, `rows` is the order in which they stand, and `extent` the least and the newest of them. A bound is looked for
     where it is to spare a probe `least_saved` rows.
     """
@@ -37,9 +34,9 @@ def narrow(
     last = first + counts.take(worth)
     begin, end = first, last
     if bounds.earliest is not None:
-        begin = bisect(first, last, bounds.earliest.take(worth), read, rows, after=False)
+        begin = _bisect(first, last, bounds.earliest.take(worth), times, rows, after=False)
     if bounds.latest is not None:
-        end = bisect(begin, last, bounds.latest.take(worth), read, rows, after=True)
+        end = _bisect(begin, last, bounds.latest.take(worth), times, rows, after=True)
     starts[worth] = begin
     counts[worth] = end - begin
 
@@ -57,13 +54,13 @@ def _estimate_outside(bounds: TimeBounds, least: float, newest: float) -> Floats
     return share
 
 
-def bisect(low: Integers, high: Integers, bounds: Numbers, read: Read, rows: Numbers, *, after: bool) -> Integers:
+def _bisect(low: Integers, high: Integers, bounds: Ticks, times: Ticks, rows: Numbers, *, after: bool) -> Integers:
     """Find where each run reaches its bound, or is past it: all runs at once, by halves."""
     # times of a run  1 3 3 7     bound 3     at 1, or past it at 3
     low, high = low.copy(), high.copy()
     for _ in range(int((high - low).max(initial=0)).bit_length()):
         middle = (low + high) >> 1
-        found = read(rows.take(middle, mode="clip"))
+        found = times.take(rows.take(middle, mode="clip"), mode="clip")
         below = (found <= bounds) if after else (found < bounds)
         below &= low < high
         low = np.where(below, middle + 1, low)

@@ -19,15 +19,16 @@ from eddy.kernels.arguments import (
     Screen,
     Screened,
     Sieve,
+    Term,
 )
-from eddy.kernels.masks import mask_term
 from eddy.kernels.narrowing import narrow
-from eddy.kernels.plain_chains import link, unlink, walk
 from eddy.tuples.arrays import Integers, Mask, Numbers, RowIds
 from eddy.tuples.runs import Lots, Ranges, find_probes
 
 SHORT = 16
 """Bits of a number that radix sort takes in one pass, ten times as fast as a sort that compares."""
+
+COMPARE = {"=": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
 def sort_codes(codes: Numbers, bits: int) -> tuple[Integers, Numbers]:
@@ -75,12 +76,8 @@ def narrow_part(part: Lookup, within: Narrowing, some: slice | Integers, first: 
     long = np.flatnonzero(counts >= within.least_saved)
     if len(long):
         times, least, newest = part.rising
-
-        def read(rows: Numbers) -> Numbers:
-            return times.take(rows, mode="clip")
-
         order, bounds = part.table.order, within.bounds.take(some)
-        narrow(first, counts, long, bounds, read, order, (least, newest), within.least_saved)
+        narrow(first, counts, long, bounds, times, order, (least, newest), within.least_saved)
 
 
 def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
@@ -89,12 +86,22 @@ def screen(ranges: Ranges, asked: Screen, first: int, most: int) -> Screened:
     at, rows = ranges.expand(first, stop)
     candidates = len(at)
     for term in asked.terms:
-        at, rows = _keep(at, rows, mask_term(term, at, rows))
+        at, rows = _keep(at, rows, _mask_term(term, at, rows))
     # Most that agree in their codes pass the rest too, so what is left is taken once.
     living = None if asked.alive is None else asked.alive.take(rows)
     masks = [m for m in (_mask_stood(asked, at, rows), _mask_timely(asked, at, rows), living) if m is not None]
     at, rows = _keep(at, rows, reduce(np.logical_and, masks) if masks else None)
     return Screened(at, rows, stop, candidates)
+
+
+def _mask_term(term: Term, at: RowIds, rows: RowIds) -> Mask:
+    """Mask the pairs of a tuple and a row whose codes compare as asked."""
+    mask: Mask = COMPARE[term.op](term.own.take(rows), term.wanted.take(at))
+    if term.valid is not None:
+        mask &= term.valid.take(rows)
+    if term.known is not None:
+        mask &= term.known.take(at)
+    return mask
 
 
 def _keep(at: RowIds, rows: RowIds, mask: Mask | None) -> tuple[RowIds, RowIds]:
@@ -174,12 +181,8 @@ def _mask_there(asked: Sieve, number: int, at: RowIds, rows: RowIds) -> Mask:
 
 PLAIN = Kernels(
     name="numpy",
-    walks=False,
     sort_codes=sort_codes,
     look_up=look_up,
     screen=screen,
     propose=propose,
-    link=link,
-    unlink=unlink,
-    walk=walk,
 )

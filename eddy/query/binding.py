@@ -13,8 +13,8 @@ import pyarrow as pa
 from eddy.errors import QueryError, quote, unknown_name
 from eddy.query.exact_names import spell_query
 from eddy.query.horizons import Horizon, find_differences, find_horizons
-from eddy.query.inputs import Range, Rows
-from eddy.query.query import Query, Stream
+from eddy.query.inputs import Range, Rows, Stream
+from eddy.query.query import Query
 from eddy.sql import Column
 from eddy.tuples import event_time
 

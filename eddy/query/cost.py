@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from eddy.errors import QueryError, quote, write_repr
 from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.query.validation import duration
+
+if TYPE_CHECKING:
+    from eddy.query.filter import Filter
 
 MICROSECOND = 1e-6
 """Seconds of one; durations are whole numbers of them."""
@@ -21,22 +24,6 @@ MICROSECOND = 1e-6
 USUAL_ROW = 1e-3
 """Seconds that a row is taken for at the mean of the filters whose costs are in a unit of the user's: a hundred times
 what routing takes for a row, so that only costs decide; and no more, so that rounds stay as large as they would be."""
-
-
-class Costly(Protocol):
-    """A filter that may have a cost."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def where(self) -> str | None:
-        """Its text, if it is SQL."""
-
-    @property
-    def cost(self) -> float | str | None:
-        """What a row costs, if anybody says."""
 
 
 def check_cost(cost: object, where: str) -> None:
@@ -52,7 +39,7 @@ def check_cost(cost: object, where: str) -> None:
         )
 
 
-def read_tariff(filters: Sequence[Costly]) -> Tariff:
+def read_tariff(filters: Sequence[Filter]) -> Tariff:
     """Read the costs of a query's filters; refuses those that cannot be compared."""
     times = {f.name: duration(f.cost, where="cost") * MICROSECOND for f in filters if isinstance(f.cost, str)}
     numbers = {f.name: float(f.cost) for f in filters if isinstance(f.cost, int | float)}
@@ -72,7 +59,7 @@ def read_tariff(filters: Sequence[Costly]) -> Tariff:
     return _scale({f.name: numbers.get(f.name, 0.0) for f in filters})
 
 
-def write_cost(asked: Costly) -> str:
+def write_cost(asked: Filter) -> str:
     """Write what a filter costs, for explanations."""
     return "" if asked.cost is None else f", cost {asked.cost}"
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 from eddy import sql
 from eddy.errors import QueryError
 from eddy.predicates.function import Function
+from eddy.query.filter import Filter
 from eddy.query.inputs import Rows, Stream
-from eddy.query.query import Filter, Query
+from eddy.query.query import Query
 from eddy.query.validation import fill
 from eddy.sql import Column
 from eddy.sql.values.name_case import fold_case

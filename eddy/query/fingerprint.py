@@ -9,9 +9,9 @@ from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
 from eddy.query.existence import ANTI, SEMI
+from eddy.query.filter import Filter
 from eddy.query.pushed_filter import PushedFilter
-from eddy.query.query import Filter
-from eddy.query.spelling import SpelledPart, spell_parts
+from eddy.query.spelling import spell_parts
 
 FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
 """How the names of some parts begin or go on."""
@@ -49,7 +49,7 @@ class FilterChange:
 
 
 def of(binding: Binding) -> dict[str, str]:
-    """List the parts that stored rows and verdicts depend on.
+    """List the parts that stored rows and verdicts depend on, in the one spelling of what they say.
 
     Each has a name for people.
 
@@ -69,7 +69,7 @@ def of(binding: Binding) -> dict[str, str]:
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
     parts |= {name_filter(f.name): _describe_filter(f) for f in query.filters}
-    return parts
+    return spell_parts(parts)
 
 
 def name_filter(name: str) -> str:
@@ -117,25 +117,21 @@ def _refuse(differences: Sequence[str]) -> None:
 
 
 def _find_differences(saved: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    """Tell which parts differ, as they are written; the same in other words is no difference."""
+    """Tell which parts differ; the same in other words is no difference."""
     before, now = spell_parts(saved), spell_parts(wanted)
     return [
         _tell_missing(part, wanted)
         if COLUMN in part and part not in before
-        else f"{shorten((now.get(part) or before[part]).name)}: the checkpoint has {_quote_part(before.get(part))}, "
+        else f"{shorten(part)}: the checkpoint has {_quote_part(before.get(part))}, "
         f"the query has {_quote_part(now.get(part))}"
         for part in dict.fromkeys((*now, *before))
-        if _find_meaning(before, part) != _find_meaning(now, part) and not (part not in now and COLUMN in part)
+        if before.get(part) != now.get(part) and not (part not in now and COLUMN in part)
     ]
-
-
-def _find_meaning(parts: Mapping[str, SpelledPart], name: str) -> str | None:
-    return parts[name].says if name in parts else None
 
 
 def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> FilterChange:
     before, now = (
-        {name.removeprefix(FILTER)[:-1]: part.says for name, part in parts.items() if name.startswith(FILTER)}
+        {name.removeprefix(FILTER)[:-1]: text for name, text in parts.items() if name.startswith(FILTER)}
         for parts in (spell_parts(saved), spell_parts(wanted))
     )
     return FilterChange(
@@ -167,5 +163,5 @@ def _describe_filter(asked: Filter) -> str:
     return f"on {', '.join(asked.on)}: {predicate.text}"
 
 
-def _quote_part(part: SpelledPart | None) -> str:
-    return "nothing" if part is None else f'"{shorten(part.text)}"'
+def _quote_part(text: str | None) -> str:
+    return "nothing" if text is None else f'"{shorten(text)}"'

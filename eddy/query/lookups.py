@@ -60,7 +60,7 @@ NO_LOOKUPS = Lookups()
 def name_stream(text: str, stream: str, where: str) -> str:
     """Write a text with the name of the stream before every column that has none."""
     read = sql.parse(text, where=where)
-    return read.qualify(lambda column: column if column.stream else Column(stream, column.name)).name_streams()
+    return read.qualify(lambda column: column if column.stream else Column(stream, column.name)).write()
 
 
 class GivenTables(NamedTuple):

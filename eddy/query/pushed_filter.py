@@ -14,7 +14,7 @@ import pyarrow as pa
 from eddy import sql
 from eddy.errors import QueryError
 from eddy.sql import Column
-from eddy.sql.bind.spelled import Find
+from eddy.sql.bind.expression import Find
 from eddy.tuples.arrays import Mask
 
 INSTEAD = {

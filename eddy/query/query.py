@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import folded, heading, preformatted, table
-from eddy.predicates.judge import Predicate
 from eddy.query.cost import read_tariff
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
@@ -21,8 +20,6 @@ from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql import Column, Expression, parse, parse_select
 from eddy.sql.values.name_case import find_own
 from eddy.tuples.pandas_frames import make_frame
-
-__all__ = ["Filter", "Predicate", "Query", "Stream", "Table"]
 
 
 @dataclass(frozen=True, kw_only=True)

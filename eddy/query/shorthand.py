@@ -50,7 +50,7 @@ UserFunction = TypeVar("UserFunction", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predicate:
+class Mark:
     """How a decorated function is to be asked: the keys of a `Filter`."""
 
     name: str | None
@@ -85,7 +85,7 @@ def predicate(
 
     def note(function: UserFunction) -> UserFunction:
         try:
-            setattr(function, MARK, Predicate(name=name, options=options))
+            setattr(function, MARK, Mark(name=name, options=options))
         except AttributeError:
             # Methods and builtins have no place for a note, and a text is no function at all.
             raise QueryError(
@@ -97,10 +97,10 @@ def predicate(
     return note
 
 
-def read_marked(function: Any) -> Predicate:
+def read_marked(function: Any) -> Mark:
     """Read how a function is to be asked; nothing is said of one that nobody has decorated."""
     noted = getattr(function, MARK, None)
-    return noted if isinstance(noted, Predicate) else Predicate(name=None, options={})
+    return noted if isinstance(noted, Mark) else Mark(name=None, options={})
 
 
 @dataclass(frozen=True, kw_only=True)

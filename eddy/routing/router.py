@@ -18,7 +18,7 @@ from eddy.observe.tariff import NO_TARIFF, Tariff
 from eddy.routing.aside import Asides
 from eddy.routing.exhaustive import Exhaustion, join_counts
 from eddy.routing.plan_check import check_plan
-from eddy.routing.side_by_side import SharedStep, SideBySide, Walk
+from eddy.routing.side_by_side import LegWalk, SharedStep, SideBySide
 from eddy.routing.sieve import NO_SIFTS, Sieves, Sift
 from eddy.routing.tally import RouteTally
 from eddy.taps import NO_TAPS, Taps
@@ -190,7 +190,7 @@ class Router:
         for walk in walks.leave():
             yield from self._follow(*walk)
 
-    def _step_together(self, walks: SideBySide) -> tuple[list[Walk], SideBySide | None]:
+    def _step_together(self, walks: SideBySide) -> tuple[list[LegWalk], SideBySide | None]:
         """Take a step with all legs that can take it together.
 
         Gives the walks that are at their end or were refused, and those that have to go on before all others: a probe

@@ -29,7 +29,7 @@ MOST_TOGETHER = 1 << 18
 go to their end before the others go on."""
 
 
-class Walk(NamedTuple):
+class LegWalk(NamedTuple):
     """Some tuples of a leg, and what is left of its route."""
 
     tuples: Tuples
@@ -132,7 +132,7 @@ class SideBySide:
         routes = [self._left[n] for n in self._find_legs()]
         return max(wanted, key=lambda one: (_find_next(one[0], routes), sum(self._waiting[n] for n in wanted[one])))
 
-    def go_on(self, counts: Counts, made: Tuples) -> list[Walk]:
+    def go_on(self, counts: Counts, made: Tuples) -> list[LegWalk]:
         """Put what a step has made in the place of the tuples that took it.
 
         Gives the walks that are at their end.
@@ -156,7 +156,7 @@ class SideBySide:
             self._left[n] = self._left[n][1:]
         return self._leave([n for n in numbers if self._waiting[n] and not self._left[n]])
 
-    def leave_behind(self, left: RowIds, refuse: Onward) -> list[Walk]:
+    def leave_behind(self, left: RowIds, refuse: Onward) -> list[LegWalk]:
         """Give the tuples of the step that its operator refused; nothing has come out of them."""
         numbers, rows, _ = self._stepping
         walks, begun = [], 0
@@ -165,7 +165,7 @@ class SideBySide:
             if len(mine):
                 own = self._tuples[n].take(mine)
                 refused = own.with_lineage(refuse(own.lineage, self._left[n][0].operator))
-                walks.append(Walk(refused, self._legs[n], ()))
+                walks.append(LegWalk(refused, self._legs[n], ()))
             begun += count
         return walks
 
@@ -185,15 +185,15 @@ class SideBySide:
             count -= part
         return ahead
 
-    def leave(self) -> list[Walk]:
+    def leave(self) -> list[LegWalk]:
         """Give the walks that are under way, to go on alone."""
         return self._leave(self._find_legs())
 
     def _find_legs(self) -> list[int]:
         return [n for n, rows in enumerate(self._waiting) if rows]
 
-    def _leave(self, numbers: Sequence[int]) -> list[Walk]:
-        leaving = [Walk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]
+    def _leave(self, numbers: Sequence[int]) -> list[LegWalk]:
+        leaving = [LegWalk(self._tuples[n], self._legs[n], self._left[n]) for n in numbers]
         for n in numbers:
             # Nothing but the walk may hold the tuples: it lets go of those that have come to their end.
             self._tuples[n], self._waiting[n] = Tuples(self._tuples[n].lineage, {}), 0

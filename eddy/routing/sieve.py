@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from eddy.contracts import Clock, FaultCodes, Hop, RowIds, Statistic
 from eddy.predicates.judge import Judged
-from eddy.tuples.lineage import MOST_KNOWN_LINEAGES
+from eddy.tuples.lineage import Memo
 
 Sift = Callable[[RowIds], Judged]
 """Judges rows of the only input that a filter reads, none of which it has judged before."""
@@ -43,17 +43,15 @@ class Sieves:
     def __init__(self, sifts: Mapping[str, Sift], clock: Clock) -> None:
         self._sifts = sifts
         self._clock = clock
-        self._known: dict[tuple[Hop, ...], tuple[Sift, ...]] = {}
+        self._known = Memo(self._find)
 
     def find(self, route: tuple[Hop, ...]) -> tuple[Sift, ...]:
         """Find the filters at the head of a route that can be asked in one loop; () where they are too few."""
-        found = self._known.get(route)
-        if found is None:
-            if len(self._known) >= MOST_KNOWN_LINEAGES:
-                self._known.clear()
-            head = [self._sifts[hop.operator] for hop in takewhile(lambda hop: hop.operator in self._sifts, route)]
-            found = self._known[route] = tuple(head) if len(head) >= SHORTEST else ()
-        return found
+        return self._known[route]
+
+    def _find(self, route: tuple[Hop, ...]) -> tuple[Sift, ...]:
+        head = [self._sifts[hop.operator] for hop in takewhile(lambda hop: hop.operator in self._sifts, route)]
+        return tuple(head) if len(head) >= SHORTEST else ()
 
     def sift(self, sieve: Sequence[Sift], ids: RowIds) -> Survivors:
         """Ask the filters of a sieve, until no row is left, or one has a fault: who goes on has to know of it."""

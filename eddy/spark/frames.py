@@ -174,7 +174,7 @@ def read_statement(statement: Statement, given: Mapping[str, Any] | None) -> tup
     frames = statement.arrange(_open_all(statement) if given is None else given)
     for one in statement.tree.sources:
         if getattr(frames[one.alias], "isStreaming", False) and not statement.is_stream(one):
-            raise statement.error(f'"{one.name}" is a stream; write STREAM {one.name}', one.span)
+            raise statement.tree.place.error(f'"{one.name}" is a stream; write STREAM {one.name}', one.span)
     columns = {alias: _list_columns(frame) for alias, frame in frames.items()}
     return statement.with_columns(columns).query, frames
 

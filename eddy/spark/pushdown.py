@@ -19,6 +19,7 @@ from eddy.query import Filter, Query, Rows, fingerprint
 from eddy.query.binding import bind
 from eddy.query.pushed_filter import PushedFilter, SparkText
 from eddy.query.shorthand import find_free
+from eddy.query.spelling import spell_parts
 from eddy.sql import Column, Expression, backtick
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def describe_pushed(filters: Sequence[Filter]) -> dict[str, str]:
     """
     told = {fingerprint.name_filter(f.name): f"on {f.on[0]}, evaluated by Spark: {f.where}" for f in filters}
     own = [f for f in filters if isinstance(f.predicate, SparkText)]
-    return {**told, **{fingerprint.name_column(f.on[0], str(f.where)): "evaluated by Spark" for f in own}}
+    return {**spell_parts(told), **{fingerprint.name_column(f.on[0], str(f.where)): "evaluated by Spark" for f in own}}
 
 
 def make_pushed_filters(filters: Sequence[Filter], schemas: Mapping[str, pa.Schema]) -> list[PushedFilter]:

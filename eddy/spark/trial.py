@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,25 +26,17 @@ FIRST_FILE_SECONDS = 1_000_000_000
 
 
 class SparkTrial:
-    """Files of the streams, one per micro-batch, and their runs.
+    """Files of the streams in a folder, one per micro-batch, and their runs.
 
-    The files are gone at the end. It takes the session that there is, which must see this machine's files.
+    It takes the session that there is, which must see this machine's files.
     """
 
-    def __init__(self, query: Query, data: Mapping[str, pa.Table], *, cells: int | None) -> None:
+    def __init__(self, query: Query, data: Mapping[str, pa.Table], place: Path, *, cells: int | None) -> None:
         self._cells = cells
         self._data = data
         self._query = query
-        self._place = tempfile.TemporaryDirectory(prefix="eddy-trial-")
+        self._place = place
         self._spark = _session()
-
-    def __enter__(self) -> SparkTrial:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._place.cleanup()
 
     def run(
         self,
@@ -84,7 +74,7 @@ class SparkTrial:
 
     def _drain(self, frame: DataFrame) -> tuple[pa.Table, Report, float]:
         name = f"eddy_trial_{uuid.uuid4().hex}"
-        checkpoint = Path(self._place.name) / name
+        checkpoint = self._place / name
         writer = frame.writeStream.format("memory").queryName(name).option("checkpointLocation", str(checkpoint))
         started = time.perf_counter()
         job = writer.outputMode("append").trigger(availableNow=True).start()
@@ -100,7 +90,7 @@ class SparkTrial:
         table = self._data[name]
         if name not in {stream.name for stream in self._query.streams}:
             return table
-        place = Path(self._place.name) / f"{batch_rows}" / name
+        place = self._place / f"{batch_rows}" / name
         if not place.exists():
             _write(place, table, batch_rows)
         schema = self._spark.read.parquet(str(place)).schema

@@ -1,7 +1,7 @@
 """SQL expression texts, evaluated over Arrow as Spark would."""
 
-from eddy.sql.bind.expression import Bound, ComparedPair, Expression, bind_pair
-from eddy.sql.bind.spelled import backtick, describe_ambiguous
+from eddy.sql.bind.expression import Bound, ComparedPair, Expression, bind_pair, describe_ambiguous
+from eddy.sql.bind.writer import backtick
 from eddy.sql.text.parsing import parse, parse_interval, parse_select, parse_type
 from eddy.sql.values.arrays import truth
 from eddy.sql.values.tree import Column

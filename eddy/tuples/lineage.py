@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from eddy.errors import EngineError, quote
 
@@ -80,6 +80,29 @@ class Hop(NamedTuple):
 After = Callable[[Sequence[Hop]], tuple[Hop, ...]]
 """Lists the hops that are ready after a route."""
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Memo(dict[K, V]):
+    """What was found out once for each key; all of it is forgotten where it becomes too much, and found out again.
+
+    >>> known = Memo(len)
+    >>> known["abc"], known
+    (3, {'abc': 3})
+    """
+
+    def __init__(self, find: Callable[[K], V]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, key: K) -> V:
+        found = self._find(key)
+        if len(self) >= MOST_KNOWN_LINEAGES:
+            self.clear()
+        self[key] = found
+        return found
+
 
 class Machine:
     """The table for one query, and the transitions it allows."""
@@ -89,13 +112,16 @@ class Machine:
         self._required = {name: rule for name, rule in rules.items() if not rule.optional}
         self._optional = {name: rule for name, rule in rules.items() if rule.optional}
         self._patterns = dict(patterns)
-        self._ready: dict[Lineage, tuple[Hop, ...]] = {}
-        self._options: dict[Lineage, tuple[Hop, ...]] = {}
-        self._after: dict[tuple[Lineage, str], Lineage] = {}
-        self._independent: dict[Lineage, bool] = {}
-        self._complete: dict[Lineage, bool] = {}
-        self._paths: dict[tuple[Lineage, tuple[Hop, ...], Hop], tuple[Hop, ...]] = {}
-        self._along: dict[tuple[Lineage, tuple[Hop, ...]], tuple[Lineage, ...]] = {}
+        # Asked for every batch of tuples, and there are few lineages: the table is read once for each.
+        self._ready: Memo[Lineage, tuple[Hop, ...]] = Memo(lambda lineage: self._find_allowed(lineage, self._required))
+        self._options: Memo[Lineage, tuple[Hop, ...]] = Memo(
+            lambda lineage: self._find_allowed(lineage, self._optional)
+        )
+        self._after = Memo(self._advance)
+        self._independent = Memo(self._find_independent)
+        self._complete = Memo(self._find_complete)
+        self._paths = Memo(self._find_route)
+        self._along = Memo(self._find_along)
 
     def start(self, stream: str) -> Lineage:
         """Give the lineage of a row that has just arrived."""
@@ -106,32 +132,20 @@ class Machine:
 
         They stand in the order in which the query lists the operators.
         """
-        # Asked for every batch of tuples, and there are few lineages: the table is read once for each.
-        found = self._ready.get(lineage)
-        if found is None:
-            _make_room(self._ready)
-            found = self._ready[lineage] = self._find_allowed(lineage, self._required)
-        return found
+        return self._ready[lineage]
 
     def options(self, lineage: Lineage) -> tuple[Hop, ...]:
         """List the optional hops that may be next."""
-        found = self._options.get(lineage)
-        if found is None:
-            _make_room(self._options)
-            found = self._options[lineage] = self._find_allowed(lineage, self._optional)
-        return found
+        return self._options[lineage]
 
     def after(self, lineage: Lineage, operator: str) -> Lineage:
         """Give a tuple's lineage once an operator has acted on it."""
-        found = self._after.get((lineage, operator))
-        if found is None:
-            if not self.may_act(lineage, operator):
-                raise self._forbid(lineage, operator)
-            _make_room(self._after)
-            found = self._after[lineage, operator] = self._advance(lineage, operator)
-        return found
+        return self._after[lineage, operator]
 
-    def _advance(self, lineage: Lineage, operator: str) -> Lineage:
+    def _advance(self, key: tuple[Lineage, str]) -> Lineage:
+        lineage, operator = key
+        if not self.may_act(lineage, operator):
+            raise self._forbid(lineage, operator)
         rule = self._rules[operator]
         done = lineage.done | (rule.does or {operator})
         if not rule.gives:
@@ -154,13 +168,11 @@ class Machine:
 
     def along(self, lineage: Lineage, route: Sequence[Hop]) -> tuple[Lineage, ...]:
         """List the lineages that a tuple has along a route: one before each hop, and one at the end."""
-        key = (lineage, tuple(route))
-        found = self._along.get(key)
-        if found is None:
-            _make_room(self._along)
-            after = accumulate(route, lambda before, hop: self.after(before, hop.operator), initial=lineage)
-            found = self._along[key] = tuple(after)
-        return found
+        return self._along[lineage, tuple(route)]
+
+    def _find_along(self, key: tuple[Lineage, tuple[Hop, ...]]) -> tuple[Lineage, ...]:
+        lineage, route = key
+        return tuple(accumulate(route, lambda before, hop: self.after(before, hop.operator), initial=lineage))
 
     def _follow(self, lineage: Lineage, route: Sequence[Hop]) -> Lineage:
         return self.along(lineage, route)[-1]
@@ -174,14 +186,13 @@ class Machine:
 
         Of several ways it is the first on which the probe has its pattern.
         """
-        key = (lineage, tuple(route), hop)
-        found = self._paths.get(key)
-        if found is None:
-            if not self.is_probe(hop.operator):
-                raise self._forbid(lineage, hop.operator)
-            _make_room(self._paths)
-            found = self._paths[key] = self._find_near(lineage, route, hop) or self._find_far(lineage, route, hop)
-        return found
+        return self._paths[lineage, tuple(route), hop]
+
+    def _find_route(self, key: tuple[Lineage, tuple[Hop, ...], Hop]) -> tuple[Hop, ...]:
+        lineage, route, hop = key
+        if not self.is_probe(hop.operator):
+            raise self._forbid(lineage, hop.operator)
+        return self._find_near(lineage, route, hop) or self._find_far(lineage, route, hop)
 
     def _find_near(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
         """Find a path that ends in the path of another probe; () where there is none."""
@@ -196,7 +207,7 @@ class Machine:
     def _find_far(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
         """Find a path for a probe that needs several others, which do not need each other."""
         probes = [one.operator for one in route if self.is_probe(one.operator)]
-        path = find_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
+        path = find_spanning_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
         if not path:
             raise self._forbid(lineage, hop.operator)
         if path[-1] != hop:
@@ -209,15 +220,13 @@ class Machine:
 
         Then a whole route can be planned at once.
         """
-        found = self._independent.get(lineage)
-        if found is None:
-            _make_room(self._independent)
-            ready = self.ready(lineage)
-            # What is not ready yet waits for some of these hops, so their order matters.
-            left = [n for n, r in self._required.items() if n not in lineage.done and not r.is_settled(lineage.spans)]
-            found = len(ready) == len(left) and all(self._keeps_pattern(lineage, hop, ready) for hop in ready)
-            self._independent[lineage] = found
-        return found
+        return self._independent[lineage]
+
+    def _find_independent(self, lineage: Lineage) -> bool:
+        ready = self.ready(lineage)
+        # What is not ready yet waits for some of these hops, so their order matters.
+        left = [n for n, r in self._required.items() if n not in lineage.done and not r.is_settled(lineage.spans)]
+        return len(ready) == len(left) and all(self._keeps_pattern(lineage, hop, ready) for hop in ready)
 
     def _keeps_pattern(self, lineage: Lineage, hop: Hop, ready: Sequence[Hop]) -> bool:
         """Tell whether a hop is the same once all others have acted."""
@@ -239,12 +248,10 @@ class Machine:
 
     def is_complete(self, lineage: Lineage) -> bool:
         """Tell whether every operator that has to act has acted."""
-        found = self._complete.get(lineage)
-        if found is None:
-            _make_room(self._complete)
-            found = all(name in lineage.done or rule.is_settled(lineage.spans) for name, rule in self._required.items())
-            self._complete[lineage] = found
-        return found
+        return self._complete[lineage]
+
+    def _find_complete(self, lineage: Lineage) -> bool:
+        return all(name in lineage.done or rule.is_settled(lineage.spans) for name, rule in self._required.items())
 
     def _find_allowed(self, lineage: Lineage, rules: Mapping[str, Rule]) -> tuple[Hop, ...]:
         """List the hops among some that may be next, in the order of the query."""
@@ -268,7 +275,7 @@ class Machine:
         )
 
 
-def find_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
+def find_spanning_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
     """Find which of some probes another one needs, and put it behind them; () where all are too few.
 
     Of several ways it is that by the probes that are named first: a spanning tree of a join graph with circles, where
@@ -294,12 +301,3 @@ def _write_route(after: After, operators: Sequence[str]) -> tuple[Hop, ...]:
             return ()
         route.append(hop)
     return tuple(route)
-
-
-def _make_room(known: dict[Any, Any]) -> None:
-    """Forget everything once there is too much of it.
-
-    Lineages that are in use are looked up again at once.
-    """
-    if len(known) >= MOST_KNOWN_LINEAGES:
-        known.clear()

@@ -29,7 +29,7 @@ class TimeBounds(NamedTuple):
 
 
 class Request:
-    """Rows whose keys have these codes, and whose key `then` compares with others as asked.
+    """Rows whose keys have these codes or, where there are none, whose key `then` compares with others as asked.
 
     Keys go by their numbers in the STeM, and all those with codes make the access `pattern`, a mask.
     """

@@ -25,9 +25,6 @@ from eddy.redaction import HIDDEN, is_secret
 CORES = 2
 """Cores of the session that runs policies on Spark."""
 
-REPEATS = 3
-"""Runs of each policy on a job: the fewest of which an interval says something."""
-
 JOB, EXPERIMENT = ("streams", "query"), ("workload", "policies")
 """Sections that only a job has, and that only an experiment has."""
 
@@ -56,7 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
     add_choices(parser)
     job = parser.add_argument_group("of a job only")
     job.add_argument("--rows", type=int, help=f"the first rows of each stream ({job_comparison.SAMPLED_ROWS:,})")
-    job.add_argument("--repeats", type=int, help=f"how often each policy runs ({REPEATS})")
+    job.add_argument("--repeats", type=int, help=f"how often each policy runs ({job_comparison.REPEATS})")
     job.add_argument(
         "--policy",
         action="append",
@@ -95,20 +92,15 @@ def run(asked: Namespace) -> int:
 
 
 def _of_job(asked: Namespace) -> Experiment:
-    """Try a job on a sample of its rows."""
-    of_job = job_comparison.Asked(
-        rows=job_comparison.SAMPLED_ROWS if asked.rows is None else asked.rows,
-        policies=asked.policy or (),
-        repeats=REPEATS if asked.repeats is None else asked.repeats,
-        profile=asked.profile,
+    sizes = {name: getattr(asked, name) for name in ("rows", "repeats") if getattr(asked, name) is not None}
+    experiment, told = job_comparison.experiment(
+        asked.conf, asked.set, policies=asked.policy or (), profile=asked.profile, **sizes
     )
-    experiment, told = job_comparison.experiment(asked.conf, asked.set, of_job)
     print(told, flush=True)
     return experiment
 
 
 def _experiment(asked: Namespace) -> Experiment:
-    """Read an experiment from its file."""
     for name in ("rows", "repeats", "policy", "profile", "set"):
         if getattr(asked, name) not in (None, []):
             raise QueryError(f'--{name}: expected with a job only, and "{asked.conf}" is an experiment; write it there')

@@ -14,7 +14,7 @@ from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, r
 from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.cost import write_cost
-from eddy.query.explain.describe import draw_plan, list_joins, list_patterns, list_windows
+from eddy.query.explain.describe import draw_plan, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
@@ -85,19 +85,12 @@ def _check_same(checked: Checked, found: Checkpoint) -> FilterChange:
 def text(checked: Checked) -> str:
     """Explain how a job would run.
 
-    It names joins, access patterns, cells and copies, watermarks, and who evaluates which filter.
+    It draws the query, and names access patterns, cells and copies, watermarks, and who evaluates which filter.
     """
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
     parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"))]
-    parts += [
-        "",
-        "joins",
-        *list_joins(query),
-        "",
-        "access patterns: what each input is searched by",
-        *list_patterns(query),
-    ]
+    parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += _list_index(checked.job)
     state = find_state(checked.job)
     parts += ["", "state", f"  {describe_state(query, state)}"]
@@ -120,7 +113,6 @@ def _list_index(job: Job) -> list[str]:
 
 
 def _find_pushed(checked: Checked) -> list[str]:
-    """Find the filters that Spark evaluates before the eddy."""
     return [f.name for f in divide_filters(checked, checked.binding)[0]] if checked.binding else []
 
 

@@ -73,7 +73,6 @@ def _list(folder: Path) -> list[Path]:
 
 
 def _read_all(checked: Checked, folder: Path) -> list[Snapshot]:
-    """Read all that has been left in a folder."""
     files = _list(folder)
     if not files:
         raise QueryError(f'learned: nothing has been left in "{folder}" yet')

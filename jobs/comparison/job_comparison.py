@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ from eddy.errors import QueryError
 from eddy.jobs.comparison.sampling import sample
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
-from eddy.jobs.run.checking import check, push_filters
+from eddy.jobs.run.checking import Checked, check, push_filters
 from eddy.jobs.run.own_session import own_session
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
@@ -35,6 +34,9 @@ CORES = 2
 SAMPLED_ROWS = 20_000
 """Rows of each stream: enough for a policy to learn from, and some seconds of work for each."""
 
+REPEATS = 3
+"""Runs of each policy: the fewest of which an interval says something."""
+
 BASE = "fixed"
 """The policy that the others are compared with: what one has without an eddy."""
 
@@ -42,45 +44,48 @@ OTHERS = (BASE, "auto", "source", "content", "query_mesh")
 """Beside the job's own."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The request: how many rows, which policies, how many runs."""
-
-    rows: int
-    policies: Sequence[str]
-    repeats: int
-    profile: str | None = None
-
-
-def experiment(conf: str, sets: Iterable[str], asked: Asked) -> tuple[Experiment, str]:
+def experiment(
+    conf: str,
+    sets: Iterable[str],
+    *,
+    rows: int = SAMPLED_ROWS,
+    policies: Sequence[str] = (),
+    repeats: int = REPEATS,
+    profile: str | None = None,
+) -> tuple[Experiment, str]:
     """Make an experiment of a job, with a note on its sample.
 
     The file is read and checked as `eddy run` does. Only its sources are read; its sink and its checkpoint are left
     alone. What Spark evaluates before the eddy is evaluated before the comparison.
     """
-    for name, number in (("--rows", asked.rows), ("--repeats", asked.repeats)):
+    for name, number in (("--rows", rows), ("--repeats", repeats)):
         if number < 1:
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
-    job = load(conf, map(from_command, sets), asked.profile)
+    job = load(conf, map(from_command, sets), profile)
     checked = check(job)
-    try:
-        with _Spark(job) as spark:
-            data = sample(job, checked.sources, asked.rows, spark.session)
-    except QueryError as error:
-        # Spark and its connectors may say what they were given.
-        raise QueryError(f'config "{job.file}": {job.hide(str(error))}') from error
+    data = read_sample(job, checked, rows)
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     query, data, pushed = _split_job(job, data)
     workload = Workload(name=query.name, query=query, data=data)
     made = Experiment(
         name=query.name,
         points=[Given(given=workload)],
-        contenders=contenders(job, asked.policies),
+        contenders=contenders(job, policies),
         seeds=[job.engine["seed"]],
         batch_rows=[_batch_rows(job)],
-        repeats=asked.repeats,
+        repeats=repeats,
     )
     return made, f"sample: {counted}{_tell_pushed(pushed)}"
+
+
+def read_sample(job: Job, checked: Checked, rows: int) -> dict[str, pa.Table]:
+    """Read some rows of each stream of a job, and whole tables; Spark starts where a source needs it."""
+    try:
+        with _Spark(job) as spark:
+            return sample(job, checked.sources, rows, spark.session)
+    except QueryError as error:
+        # Spark and its connectors may say what they were given.
+        raise QueryError(f'config "{job.file}": {job.hide(str(error))}') from error
 
 
 class _Spark:

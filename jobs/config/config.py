@@ -24,6 +24,7 @@ from eddy.jobs.config.profiles import choose_profile
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
 from eddy.jobs.config.sections import JOB
+from eddy.jobs.config.statement import ask_instead, read_statement
 from eddy.jobs.config.to_query import build_query
 from eddy.jobs.config.variables import Variables
 from eddy.predicates.faults import REJECT
@@ -92,18 +93,23 @@ def load(file: str | File, overrides: Iterable[Override] = (), profile: str | No
     return job
 
 
-def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str | None = None) -> Job:
-    """Read a job as far as it is right.
+def read_job(
+    file: str | File, overrides: Iterable[Override] = (), profile: str | None = None, statement: str | None = None
+) -> Job:
+    """Read a job as far as it is right; a `statement` takes the place of what it asks for.
 
     Its mistakes are noted, and raised at once if nothing more can be found.
     """
     values, mistakes = read_toml(str(file))
     moved = choose_profile(str(file), values, profile)
     outside = _override(values, overrides, mistakes)
+    if statement is not None:
+        outside[ask_instead(values, statement)] = "the statement"
     mistakes = Mistakes(str(file), mistakes.lines, outside, mistakes.found, moved=moved)
     variables = Variables(mistakes)
     reading = TableReader(mistakes, Places.beside(str(file), outside), variables)
     read = reading.part(JOB, values, ())
+    asked = read_statement(read, reading.given, mistakes)
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)
     _check_whole(read, mistakes)
@@ -112,7 +118,7 @@ def read_job(file: str | File, overrides: Iterable[Override] = (), profile: str 
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query = build_query(read, mistakes)
+    query = build_query(read, mistakes, asked)
     if query is None:
         mistakes.check()
     assert query is not None

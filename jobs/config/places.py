@@ -131,9 +131,10 @@ class Mistakes:
         'line 7, sink.path'
         """
         path = self._spell(path)
-        if origin := self._find_origin(path):
-            return f"{origin}, {join_key(path)}"
         stands = self._find_place(path)
+        for one in (path, stands):
+            if origin := self._find_origin(one):
+                return f"{origin}, {join_key(one)}"
         line = find_nearest(self.lines, stands)
         return f"line {line}, {join_key(stands)}" if line else join_key(stands)
 
@@ -159,7 +160,6 @@ class Mistakes:
         return f'; the file has no [{join_key(path)}], did you mean "{close[0]}"?' if close else ""
 
     def _spell(self, path: KeyPath) -> KeyPath:
-        """Spell a place as the file does."""
         return tuple(self.spelled.get(path[: depth + 1], name) for depth, name in enumerate(path))
 
     def _find_place(self, path: KeyPath) -> KeyPath:

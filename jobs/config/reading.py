@@ -114,7 +114,6 @@ class TableReader:
 
 
 def _may_be_empty(part: ConfigPart) -> bool:
-    """Tell whether a table may be left empty."""
     if isinstance(part, Section):
         return not any(inner.required for inner in (*part.keys.values(), *part.parts.values()))
     return isinstance(part, NamedSections) or part.default is not None

@@ -48,6 +48,11 @@ QUERY = Section(
     text="The joins, the columns of the answer, and limits.",
     keys={
         "name": ConfigKey(text="what the query is called, in reports and in Spark's pages", default="query"),
+        "sql": ConfigKey(
+            text="the query as one statement, [statements.md](statements.md), instead of `select` and `cross`, and "
+            "beside the others; its inputs are those of `[streams]` and `[tables]`, and are called by its aliases",
+            literal=True,
+        ),
         "joins": ConfigKey(
             text='conditions between two or more inputs, each as SQL: `"a.k = b.k"`; any condition will do',
             kind=TEXTS,
@@ -137,6 +142,9 @@ TABLE = Section(
     parts={"source": Variants(text="Where the rows come from.", formats=ALL_TABLE_SOURCES, required=True)},
 )
 
+ASKING = ("rowwise", "concurrency", "batch_size", "cache", "setup", "nulls", "on_error", "time_limit", "cost")
+"""Keys of a filter that say how its function is asked."""
+
 FILTER = Section(
     text="A predicate. Filters run in any order, and may see rows that others drop, unless `after` says no.",
     keys={
@@ -192,6 +200,14 @@ FILTER = Section(
             '`"20 milliseconds"`, or a number in any unit, which every function must then have',
             kind=COST,
         ),
+    },
+)
+
+FUNCTION = Section(
+    text="A predicate in Python, which a statement asks about columns.",
+    keys={
+        "function": ConfigKey(text='its import path, `"package.module:name"`', required=True),
+        **{name: FILTER.keys[name] for name in ASKING},
     },
 )
 
@@ -352,6 +368,10 @@ JOB = Section(
         ),
         "tables": NamedSections(text="The lookup tables.", each=TABLE),
         "filters": NamedSections(text="The filters, in the order in which `fixed` runs them.", each=FILTER),
+        "functions": NamedSections(
+            text="The functions that the statement in `[query] sql` calls, by the names that it has for them.",
+            each=FUNCTION,
+        ),
         "policy": POLICY,
         "engine": ENGINE,
         "index": INDEXES,

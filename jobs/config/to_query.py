@@ -10,7 +10,8 @@ from typing import Any
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
-from eddy.query import Filter, Query, Range, Rows, Stream, Table, Unbounded, Window
+from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
+from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
 from eddy.query.filter import check_after
 from eddy.query.validation import read_length
@@ -24,25 +25,30 @@ TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "bat
 """Keys of a filter that say what its own do."""
 
 
-def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
+def build_query(read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None = None) -> Query | None:
     """Build the query, as far as it is right.
 
-    None if no stream of it is. What is wrong with a stream or a table must not hide what is wrong with joins and
-    filters, so those are tried over inputs that have nothing but the right names. Filters that are wrong are there by
-    name and let everything pass, since a policy may speak of them.
+    None if no stream of it is. If the file has a statement, that says it. What is wrong with a stream or a table must
+    not hide what is wrong with joins and filters, so those are tried over inputs that have nothing but the right names.
+    Filters that are wrong are there by name and let everything pass, since a policy may speak of them.
     """
+    if statement is None and read["query"].get(STATEMENT) is not None:
+        return None
     before = len(mistakes.found)
     named, tabled = read.get("streams", {}), read.get("tables", {})
-    alone = len(named) == 1
+    # A statement may name the time of its streams itself.
+    alone = len(named) == 1 or statement is not None
     streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
     tables = [_table(name, mistakes) for name in tabled]
     made = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     filters = _check_costs([one for one in made if one], mistakes)
-    inputs = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
-    if not named and not mistakes.has_within(("streams",)):
+    inputs: dict[str, Any] = {"streams": [one for one in streams if one], "tables": [one for one in tables if one]}
+    if not named and not (mistakes.has_within(("streams",)) or mistakes.has_within(PLACE)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
     if not inputs["streams"]:
         return None
+    if statement is not None:
+        return build_stated(statement, read, inputs["streams"], filters, mistakes)
     told = len(mistakes.found)
     with _note_errors(("streams",), mistakes):
         _query(**inputs, cross=True)
@@ -52,7 +58,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes) -> Query | None:
     right = _right_parts(read, inputs, [one.pin(None) for one in filters], mistakes)
     if not fit:
         return None
-    asked = {name: value for name, value in read["query"].items() if value is not None}
+    asked = {name: value for name, value in read["query"].items() if value is not None and name != STATEMENT}
     if len(mistakes.found) == before:
         with _note_errors(("query",), mistakes):
             return _query(**inputs, **asked, filters=filters)

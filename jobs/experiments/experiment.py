@@ -123,7 +123,6 @@ def _figure(*, where: Mapping[str, Any], calls: float | None = None, seconds: fl
 
 
 def _sizes(batch_rows: object) -> Sequence[int]:
-    """Read one size of micro-batches, or several."""
     return [check_whole(size, "batch_rows") for size in (batch_rows if isinstance(batch_rows, list) else [batch_rows])]
 
 
@@ -164,7 +163,6 @@ def _contender(choice: object) -> Contender:
 
 
 def _points(workload: object) -> list[GridPoint]:
-    """Read one grid of workloads, or several."""
     return [point for grid in (workload if isinstance(workload, list) else [workload]) for point in _grid(grid)]
 
 

@@ -75,13 +75,6 @@ CHARTS: dict[str, Chart] = {
     ),
     "adaptivity": Chart(x="workload", values=("calls %",), label=CALLS, series="policy"),
     "cost": Chart(x="workload", values=("calls %", "time %"), label="saved, % (bars are cut at -50)", limits=(-50, 35)),
-    "overhead": Chart(
-        x="workload",
-        values=("routing %", "learning %"),
-        label="share of the whole time, %",
-        only={"policy": ["content"], "over": ["fixed"]},
-    ),
-    "batches": Chart(x="policy", values=("calls a tuple",), label="calls a tuple", limits=(1.0, 1.3)),
     "mesh_rate": Chart(
         x="workload",
         values=("rate %",),
@@ -89,17 +82,6 @@ CHARTS: dict[str, Chart] = {
         series="policy",
         only={"over": ["single plan"]},
     ),
-    "mesh_overhead": Chart(
-        x="workload", values=("routing %",), label="share of the whole time spent on routing, %", series="policy"
-    ),
-    "mesh_totals": Chart(
-        x="workload",
-        values=("produced by 25%", "produced by 50%", "produced by 75%", "produced by 100%"),
-        label="share of the results, %",
-        only={"policy": ["query_mesh"]},
-    ),
-    "mesh_training": Chart(x="policy", values=("to decide, ms",), label="time of a decision, ms"),
-    "mesh_starts": Chart(x="policy", values=("calls %",), label=CALLS),
     "flights": Chart(
         x="workload",
         values=("time %",),

@@ -165,7 +165,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _read_tables(page: Path, text: str) -> dict[str, pd.DataFrame]:
-    """Read the CSV files that there are."""
     names = [place["name"] for place in PLACE.finditer(text)]
     return {name: read_csv(csv_of(page, name)) for name in names if csv_of(page, name).exists()}
 

@@ -102,7 +102,6 @@ def count_tasks(spark: SparkSession, group: str) -> tuple[int, int]:
 
 
 def _tell_end(report: eddy.Report) -> str:
-    """Say how many rows there were."""
     batches = report.batches()
     if batches.empty:
         return "finished: there was nothing to read"

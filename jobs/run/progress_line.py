@@ -52,14 +52,14 @@ class Teller:
     It cannot see whether there is a terminal: spark-submit puts itself between.
     """
 
-    def __init__(self, *, quiet: bool, live: bool, out: TextIO | None = None, total: Total | None = None) -> None:
+    def __init__(self, *, quiet: bool, live: bool, out: TextIO | None = None) -> None:
         self._out = sys.stderr if out is None else out
         self._quiet = quiet
         self._live = live
         self._seen = -1
         self._line = ""
         self._shown = ""
-        self._total = total or Total()
+        self._total = Total()
         self._sums = Sums()
         self._decisions = NewDecisions()
 

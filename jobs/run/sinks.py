@@ -130,7 +130,6 @@ def _write_parquet(frame: DataFrame, sink: Mapping[str, Any]) -> None:
 
 
 def _make_messages(frame: DataFrame, sink: Mapping[str, Any]) -> DataFrame:
-    """Make a message of each row."""
     columns = [f"to_{sink['value']}(struct(*), {WHOLE}) as value"]
     if isinstance(sink["key"], list):
         columns.append(f"to_json(struct({', '.join(map(quote, sink['key']))}), {WHOLE}) as key")

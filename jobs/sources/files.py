@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.file_paths import find_local
 from eddy.jobs.config.references import read_schema as schema_of
-from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.sql.values import types
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ FILE_COLUMNS = {"modified": ("_metadata.file_modification_time", types.TIMESTAMP
 """The columns of a file that a stream may have besides those in it, as SQL, and their types."""
 
 
-class Files:
+class Files(JobSource):
     """Files of one format, in a folder that may grow."""
 
     def __init__(self, name: str, values: SourceValues) -> None:
@@ -86,14 +86,6 @@ class Files:
             return self._add_columns(found[0], self._read(found[0], schema, rows))
         except (pa.ArrowException, KeyError, OSError) as error:
             raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
-
-    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """Read the files that there are.
-
-        Whether they are a table or a stream, Spark alone knows what all of them hold.
-        """
-        frame: DataFrame = self.table(spark())
-        return frame
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The files that there are, oldest first, and those that come."""
@@ -228,5 +220,4 @@ def _list_nanoseconds(opened: pq.ParquetFile) -> list[str]:
 
 
 def _spark(type: pa.DataType) -> pa.DataType:
-    """As Spark would read the column."""
     return types.logical(type) if not pa.types.is_nested(type) else type

@@ -12,7 +12,7 @@ from eddy.jobs.config.config import text_of
 from eddy.jobs.config.connectors import BYTES
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.files import ddl, quote
-from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.sql.values import types
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ OWN_COLUMNS = pa.schema(
 """The columns that the connector gives."""
 
 
-class Kafka:
+class Kafka(JobSource):
     """Messages with a value in JSON or CSV, or in bytes that nobody reads here.
 
     What cannot be read of a value is null.
@@ -74,10 +74,6 @@ class Kafka:
         for name in self._values["add"]:
             schema = schema.append(pa.field(f"kafka_{name}", MESSAGE_COLUMNS[name][1]))
         return schema
-
-    def sample(self, rows: int) -> pa.Table | None:
-        """Nothing: a topic cannot be read without Spark."""
-        return None
 
     def options(self) -> dict[str, str]:
         """Give the options of the connector."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from eddy.errors import QueryError
 from eddy.jobs.config.config import text_of
-from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.sql.values import types
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SECOND = 1_000_000
 """Microseconds, in which Spark counts event times."""
 
 
-class Rate:
+class Rate(JobSource):
     """The columns `timestamp` and `value`, which counts from 0."""
 
     def __init__(self, name: str, values: SourceValues) -> None:
@@ -30,10 +30,6 @@ class Rate:
     def schema(self) -> pa.Schema | None:
         """It is known."""
         return pa.schema({"timestamp": types.TIMESTAMP, "value": types.BIGINT})
-
-    def sample(self, rows: int) -> pa.Table | None:
-        """Nothing: its rows are made as time passes."""
-        return None
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
         """The rows that Spark would make, as if it had begun in 1970."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class SelectedSource:
+class SelectedSource(JobSource):
     """A source whose columns are expressions of Spark over those of another."""
 
     def __init__(self, name: str, source: JobSource, select: Sequence[str]) -> None:
@@ -23,10 +23,6 @@ class SelectedSource:
 
     def schema(self) -> pa.Schema | None:
         """Spark alone knows what its expressions give."""
-        return None
-
-    def sample(self, rows: int) -> pa.Table | None:
-        """Nothing: rows cannot be had without Spark."""
         return None
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:

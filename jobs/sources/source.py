@@ -26,6 +26,7 @@ class JobSource(Protocol):
 
     def sample(self, rows: int) -> pa.Table | None:
         """Read the first rows, if they can be had without Spark."""
+        return None
 
     def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
         """Read the rows that are there now.
@@ -34,6 +35,8 @@ class JobSource(Protocol):
 
         Nothing that the job has left in a checkpoint counts, and nothing is left anywhere.
         """
+        rows_now: pa.Table | DataFrame = self.table(spark())
+        return rows_now
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """Read a streaming DataFrame."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,13 +9,13 @@ import pyarrow as pa
 from eddy.jobs.config.config import text_of
 from eddy.jobs.config.references import read_schema as schema_of
 from eddy.jobs.sources.files import ddl
-from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.sources.source import JobSource, SourceValues
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class SparkFormat:
+class SparkFormat(JobSource):
     """A format, or a table of a catalog."""
 
     def __init__(self, name: str, values: SourceValues) -> None:
@@ -28,15 +27,6 @@ class SparkFormat:
         if not self._values["schema"]:
             return None
         return schema_of(self._values["schema"], where=f'source of "{self._name}"')
-
-    def sample(self, rows: int) -> pa.Table | None:
-        """Nothing: it cannot be read without Spark."""
-        return None
-
-    def read(self, rows: int, spark: Callable[[], SparkSession]) -> pa.Table | DataFrame:
-        """Read the rows that there are."""
-        frame: DataFrame = self.table(spark())
-        return frame
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """Read a streaming DataFrame."""

@@ -15,7 +15,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from eddy.errors import unknown_name
-from eddy.jobs.sources.source import SourceValues
+from eddy.jobs.sources.source import JobSource, SourceValues
 from eddy.jobs.workloads.registry import build
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ KNOWN: WeakSet[SparkSession] = WeakSet()
 """The sessions that know our data source: Spark warns of one that it is told of twice."""
 
 
-class FromWorkload:
+class FromWorkload(JobSource):
     """One of the inputs of a workload."""
 
     def __init__(self, name: str, values: SourceValues) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import eddy
 from eddy.comparison.workload import Workload
@@ -50,6 +51,11 @@ def shop(*, rows: int = SHOP_ROWS, seed: int = 0) -> Workload:
         select=["orders.id", "clicks.page", "payments.paid", "users.country"],
     )
     return Workload(name="shop", query=query, data=data, drift_points=(int(rows * SHIFT),))
+
+
+def is_sale(page: pa.Array) -> pa.Array:
+    """Tell of pages whether they are the sale's."""
+    return pc.equal(page, "sale")
 
 
 def _inputs(rng: np.random.Generator, rows: int) -> dict[str, pa.Table]:

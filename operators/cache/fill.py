@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
-from eddy.kernels.choice import choose_kernels
-from eddy.kernels.masks import COMPARE
+from eddy.kernels.plain import COMPARE
 from eddy.operators.cache.scope import CacheKey, Scope
 from eddy.operators.conditions import JoinPair
 from eddy.operators.index.catalog import Candidates
@@ -62,14 +61,9 @@ class InputSearch(NamedTuple):
 
         They are at most so many, or of a single combination.
         """
-        kernels, (ranges, served, walk) = choose_kernels().kernels, self.found
-        if walk is None:
-            seen = kernels.screen(ranges, self.asked, first, most)
-        else:
-            seen = kernels.walk(walk, self.asked, first, most, False)
         catalog = self.stem.catalog
-        catalog.note_candidates(served, seen.candidates, lambda: ranges.expand(first, seen.stop)[1])
-        catalog.note_matches(served, seen.rows)
+        seen = catalog.screen(self.found, self.asked, first, most)
+        catalog.note_matches(self.found.served, seen.rows)
         return seen.at, seen.rows, seen.stop
 
 

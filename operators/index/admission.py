@@ -53,7 +53,7 @@ TIMES_SORTED = 2.0
 
 
 Asked = tuple[int, int | None]
-"""An access pattern, and the key by whose order a search goes besides."""
+"""An access pattern, and the key by whose order a search without equalities goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Option:
 Need = Callable[[KeyMap, int], float]
 """Gives the bytes of a map with so many bits to spare."""
 
-Groups = Mapping[tuple[KeyMap, ...] | None, int]
+GroupRows = Mapping[tuple[KeyMap, ...] | None, int]
 """The rows of the parts that have some maps; None stands for all maps, before any were chosen."""
 
 Options = Callable[[KeyMap], Sequence[Option]]
@@ -174,7 +174,7 @@ class Admission:
         need: Need,
         options: Options,
         room: int,
-        groups: Groups,
+        groups: GroupRows,
         others: Sequence[KeyMap] = (),
     ) -> None:
         """End a micro-batch; `others` are maps that are not there, and may be once it is decided anew."""

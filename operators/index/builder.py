@@ -15,12 +15,9 @@ from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.index.structures.registry import INDEXES
 from eddy.operators.keys import Key
 from eddy.operators.tuning.settings import IndexSettings
-from eddy.tuples.arrays import Integers, Numbers, Tags
+from eddy.tuples.arrays import Tags
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.splitmix import mix
-
-LAST = np.iinfo(np.int64).max
-"""Stands for no value: a row without one comes last in an order of values."""
 
 NoteSorted = Callable[[KeyMap, int], None]
 """Is told of rows that were put in order for a map."""
@@ -67,14 +64,6 @@ class Builder:
         part.built[key_map] = [Piece(index, part.gone, part.end)]
         return index
 
-    def read(self, part: Part, key_map: KeyMap) -> Callable[[Integers], Numbers]:
-        """Give what reads the numbers by which rows of one code stand in order, by their places in the part."""
-        if key_map.then is None:
-            times = self.read_times(part)
-            return lambda rows: times.take(rows, mode="clip")
-        key = self.keys[key_map.then]
-        return lambda rows: _read(key, np.minimum(rows.astype(np.int64), part.rows - 1) + part.start)
-
     def read_times(self, part: Part) -> Ticks:
         """Give the times of a part's rows."""
         return self._ticks()[part.start : part.stop]
@@ -94,7 +83,7 @@ class Builder:
             return None
         first, *others = pieces
         index, stop = first.index, first.stop
-        if others and (not part.rises or key_map.then is not None or sum(index.bits) < sum(bits)):
+        if others and (not part.rises or sum(index.bits) < sum(bits)):
             return None
         if first.first < part.gone and not index.trim(part.gone - first.first):
             return None
@@ -122,6 +111,7 @@ class Builder:
         shift = part.start - part.gone
         rows = slice(first + shift, stop + shift)
         numbers = [n for field in key_map.fields for n in field.keys] or [key_map.then or 0]
+        in_order = not key_map.fields or part.rises or not self._settings.time_order
         keys = [self.keys[n] for n in numbers]
         valid = [v[rows] for key in keys if (v := key.stored[1]) is not None]
         # A row that lacks a key is in none but an index of one field: a search by the others must find it.
@@ -134,24 +124,11 @@ class Builder:
                 stop - first,
                 [key.stored[0][rows].astype(np.int64, copy=False) for key in keys],
                 None if whole else np.logical_and.reduce(valid),
-                self._order(part, key_map, rows),
+                None if in_order else self._ticks()[rows],
                 bits,
                 among,
             ),
         )
 
-    def _order(self, part: Part, key_map: KeyMap, rows: slice) -> Numbers | None:
-        """Give the numbers by which rows of one code are put in order; None where they stand so."""
-        if not key_map.fields:
-            return None
-        if key_map.then is not None:
-            return _read(self.keys[key_map.then], np.arange(rows.start, rows.stop))
-        return None if part.rises or not self._settings.time_order else self._ticks()[rows]
-
     def _is_sorted(self, key_map: KeyMap) -> bool:
-        return self.is_as_before and len(key_map.fields) == 1 and key_map.then is None
-
-
-def _read(key: Key, ids: Integers) -> Numbers:
-    valid = key.valid(ids)
-    return key.codes(ids) if valid is None else np.where(valid, key.codes(ids), LAST)
+        return self.is_as_before and len(key_map.fields) == 1

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eddy.kernels.arguments import NO_BOUNDS, Narrowing, Walk
-from eddy.kernels.choice import choose_kernels
+from eddy.kernels.arguments import NO_BOUNDS, Narrowing, Screen, Screened, Walk
+from eddy.kernels.choice import choose_chains, choose_kernels
 from eddy.operators.index import price
 from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import IndexCounts, Served, Work
@@ -40,7 +40,7 @@ class Candidates(NamedTuple):
     """Candidates, or chains that lead to them, and what has served each part, with the id of its first row."""
 
     ranges: Ranges
-    served: Sequence[tuple[Served, int]]
+    served: Sequence[tuple[Served, int]] = ()
     walk: Walk | None = None
 
 
@@ -86,7 +86,7 @@ class Catalog:
         self._sample = Sample(lambda: sum(segment.rows for segment in segments))
         fewest = price.FEWEST_BITS_OF_TABLE if segments.stays else price.FEWEST_BITS
         self._builder = Builder(self.settings, ticks, self._sample, fewest)
-        may_link = self.settings.may_link and choose_kernels().kernels.walks
+        may_link = self.settings.may_link and choose_kernels().kernels.chains is not None
         self._serving = Serving(self.settings.does, self._parts, self._builder, self._sample, may_link=may_link)
         self._chains: dict[KeyMap, Chained] = {}
         # What is found out once for the rows as they are: indexes that are ready, and their places.
@@ -249,12 +249,17 @@ class Catalog:
         ascending = not request.pattern or self._builder.is_as_before or looks.in_order
         return Candidates(Ranges(places.starts, places.counts, self._lots, ascending), looks.served)
 
-    def note_candidates(
-        self, served: Sequence[tuple[Served, int]], count: int, list_rows: Callable[[], RowIds]
-    ) -> None:
-        """Count what was looked at of what a search found; which rows those are, only where several have served."""
-        for work, some in self._count_rows(served, count, list_rows):
+    def screen(self, found: Candidates, asked: Screen, first: int, most: int, *, newest_only: bool = False) -> Screened:
+        """Hold candidates, of tuples from a first one on, against numbers, and count what was looked at."""
+        if found.walk is None:
+            seen = choose_kernels().kernels.screen(found.ranges, asked, first, most)
+        else:
+            seen = choose_chains().walk(found.walk, asked, first, most, newest_only)
+        # Which rows those are matters only where several have served.
+        works = self._count_rows(found.served, seen.candidates, lambda: found.ranges.expand(first, seen.stop)[1])
+        for work, some in works:
             work.candidates += some
+        return seen
 
     def note_matches(self, served: Sequence[tuple[Served, int]], rows: RowIds) -> None:
         """Count what of that was right."""
@@ -372,13 +377,13 @@ class Catalog:
         if known is None or self._serving.count_asked(request) > known[1]:
             parts = [*self._parts]
             found = {number: self._serving.find(parts[number], request) for number in numbers}
-            looks = [self._look(number, parts[number], one.key_map, request.pattern) for number, one in found.items()]
+            looks = [
+                Look(n, parts[n], one.key_map, self._prepare(parts[n], one.key_map, request.pattern))
+                for n, one in found.items()
+            ]
             enough = min((one.enough for one in found.values()), default=math.inf)
             known = self._looks[asked] = Looks(looks, request.pattern, self._builder), enough
         return known[0]
-
-    def _look(self, number: int, part: Part, key_map: KeyMap | None, pattern: int) -> Look:
-        return Look(number, part, key_map, self._prepare(part, key_map, pattern))
 
     def _prepare(self, part: Part, key_map: KeyMap | None, pattern: int) -> Ready:
         """Give an index of a part, ready to be searched."""

@@ -15,7 +15,6 @@ from eddy.operators.index.counts import Served
 from eddy.operators.index.parts import Part
 from eddy.operators.index.structures.contracts import Index
 from eddy.operators.index.structures.key_map import KeyMap
-from eddy.operators.index.time_bounds import narrow_order
 from eddy.tuples.arrays import Integers
 from eddy.tuples.request import Request
 from eddy.tuples.runs import Reach, Runs, find_probes
@@ -40,7 +39,7 @@ class Look(NamedTuple):
     @property
     def in_order(self) -> bool:
         """Rows that match stand as they came: all have one code, and in this by time, and came so."""
-        return self.key_map is None or (self.part.rises and self.key_map.then is None and self.ready.runs.exact)
+        return self.key_map is None or (self.part.rises and self.ready.runs.exact)
 
 
 class Looks:
@@ -74,7 +73,7 @@ class Looks:
         """Say what a kernel needs for a look; None where it would take more than that."""
         index, begin, runs = look.ready
         table = None if index is None else index.table(self._pattern)
-        if table is None or look.key_map is None or look.key_map.then is not None:
+        if table is None:
             return None
         is_rising = runs.exact and look.part.newest > look.part.least
         times = Rising(self._builder.read_times(look.part), look.part.least, look.part.newest) if is_rising else None
@@ -88,7 +87,7 @@ class Looks:
             first, many = np.array(begin), np.array(look.part.rows)
         else:
             first, many = index.search(request, probes)
-            self._narrow(look, request, within, probes, first, many)
+            self._narrow(look, within, probes, first, many)
             first += begin
         if self._wide == 1:
             places.starts[probes, slot], places.counts[probes, slot] = first, many
@@ -96,22 +95,17 @@ class Looks:
             _put_wide(places, runs.width, np.asarray(slot) * self._wide, probes, first, many)
         return size if index is None else int(np.count_nonzero(many))
 
-    def _narrow(
-        self, look: Look, request: Request, within: Narrowing, probes: slice | Integers, first: Integers, many: Integers
-    ) -> None:
-        """Leave out what is out of bounds, by the key or the time that rows of one code stand in order of."""
+    def _narrow(self, look: Look, within: Narrowing, probes: slice | Integers, first: Integers, many: Integers) -> None:
+        """Leave out what is out of bounds, by the time that rows of one code stand in order of."""
         index, _, runs = look.ready
-        long = np.flatnonzero(many >= within.least_saved) if runs.exact else np.empty(0, np.int64)
-        if not len(long) or index is None or look.key_map is None:
+        is_rising = runs.exact and look.part.newest > look.part.least
+        if index is None or not is_rising or within.bounds is NO_BOUNDS:
             return
-        read = self._builder.read(look.part, look.key_map)
-        if look.key_map.then is not None:
-            if request.orders and look.key_map.then == request.then:
-                orders = [(op, codes[probes]) for op, codes in request.orders]
-                narrow_order(first, many, long, orders, read, index.order)
-        elif look.part.newest > look.part.least and within.bounds is not NO_BOUNDS:
-            extent = (look.part.least, look.part.newest)
-            narrow(first, many, long, within.bounds.take(probes), read, index.order, extent, within.least_saved)
+        long = np.flatnonzero(many >= within.least_saved)
+        if len(long):
+            times, extent = self._builder.read_times(look.part), (look.part.least, look.part.newest)
+            bounds = within.bounds.take(probes)
+            narrow(first, many, long, bounds, times, index.order, extent, within.least_saved)
 
 
 def _put_wide(places: Places, own: int, slots: Any, probes: slice | Integers, first: Integers, many: Integers) -> None:

@@ -130,4 +130,4 @@ def count_bytes(key_map: KeyMap, rows: int, bits: tuple[int, ...]) -> int:
         return rows * (8 + 2 * width)
     places = 1 << sum(bits)
     table = (places + 1) * width if places <= max(DENSE * rows, 1 << 8) else rows * (width + 4)
-    return rows * width + table + sum(8 * rows for field in key_map.fields if field.ranked)
+    return rows * width + table

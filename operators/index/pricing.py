@@ -4,42 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Protocol
 
 from eddy.operators.index import price
+from eddy.operators.index.admission import Admission
+from eddy.operators.index.builder import Builder
 from eddy.operators.index.counts import Served
 from eddy.operators.index.experience import Experience
 from eddy.operators.index.parts import Part
+from eddy.operators.index.sample import Sample
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.tuples.request import list_keys
-
-
-class KnownRows(Protocol):
-    """Some rows, and how alike they are; what was estimated at another `age` may be other now."""
-
-    age: int
-
-    def alike(self, keys: tuple[int, ...]) -> float:
-        """Estimate the chance that two rows have the same values of some keys."""
-
-    def distinct(self, keys: tuple[int, ...], rows: int) -> float:
-        """Estimate how many values some keys have together among so many rows."""
-
-
-class Bits(Protocol):
-    """Gives the bits of the fields for so many rows of a part, with so many to spare."""
-
-    def __call__(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
-        """Find them."""
 
 
 class Pricing:
     """Predicts what searches take."""
 
-    def __init__(self, sample: KnownRows, find_bits: Bits) -> None:
+    def __init__(self, sample: Sample, builder: Builder, admission: Admission) -> None:
         self.experience = Experience()
         self._sample = sample
-        self._find_bits = find_bits
+        self._builder = builder
+        self._admission = admission
 
     @property
     def age(self) -> int:
@@ -79,8 +63,12 @@ class Pricing:
         """Predict a look by what is known of the rows alone."""
         if key_map.linked:
             return price.predict_walk(key_map.list_keys(pattern), rows, self._sample.alike)
-        bits = self._find_bits(key_map, rows, spare)
+        bits = self.find_bits(key_map, rows, spare)
         return price.predict(key_map, pattern, rows, bits, self._sample.alike, self._sample.distinct)
+
+    def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
+        """Find the bits of the fields for so many rows of a part."""
+        return self._builder.find_bits(key_map, rows, self._admission.spare(key_map) if spare is None else spare)
 
     def find_times(self, key_map: KeyMap, pattern: int) -> float:
         """Say how many candidates are found of one that is guessed."""

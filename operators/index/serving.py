@@ -39,7 +39,7 @@ class Server(NamedTuple):
     enough: float = math.inf
 
 
-class Found(NamedTuple):
+class ServingMap(NamedTuple):
     """The key map that answers a search in a part, None for a look through all rows, up to so many tuples."""
 
     key_map: KeyMap | None
@@ -64,7 +64,7 @@ class Serving:
         self.maps: list[KeyMap] = []
         self.chosen: tuple[KeyMap, ...] | None = None
         self.admission = Admission()
-        self.pricing = Pricing(sample, self.find_bits)
+        self.pricing = Pricing(sample, builder, self.admission)
         self.linking = Linking(self.admission, self.pricing, may_link=may_link)
         self._asked: set[Asked] = set()
         self._rows = 0
@@ -88,10 +88,8 @@ class Serving:
         """Note a search."""
         asked = (request.pattern, request.then)
         self._probed[asked] = self._probed.get(asked, 0) + len(request)
-        # With equalities, all maps serve by these alone.
-        needed = (request.pattern, None if request.pattern else request.then)
-        self._asked.add(needed)
-        self.admission.ask(needed, len(request))
+        self._asked.add(asked)
+        self.admission.ask(asked, len(request))
 
     @property
     def is_linked(self) -> bool:
@@ -240,7 +238,7 @@ class Serving:
         """Tell whether there is room for an index, and for so many bits of it, or some more."""
         if self.chosen is None and key_map not in self.maps:
             return False
-        most = sum(self.find_bits(key_map, part.rows)) + more
+        most = sum(self.pricing.find_bits(key_map, part.rows)) + more
         return not self.admission.leaves_out(key_map) and all(
             sum(piece.index.bits) <= most for piece in part.built[key_map]
         )
@@ -249,7 +247,7 @@ class Serving:
         """Count the tuples that have asked, as long as the rows are as they are."""
         return self._probed[request.pattern, request.then]
 
-    def find(self, part: Part, request: Request) -> Found:
+    def find(self, part: Part, request: Request) -> ServingMap:
         """Find the key map that answers a search in a part."""
         asked = (request.pattern, request.then)
         # What is best among so many rows is best, or nearly so, until they are twice as many.
@@ -260,7 +258,7 @@ class Serving:
         if asked not in servers.known:
             servers.known[asked] = self._find(part, *asked)
         best, own, enough = servers.known[asked]
-        found = Found(best, enough) if self._probed[asked] <= enough else Found(own, math.inf)
+        found = ServingMap(best, enough) if self._probed[asked] <= enough else ServingMap(own, math.inf)
         if found.key_map is not None and found.key_map not in self.maps:
             self.maps.append(found.key_map)
         return found
@@ -362,11 +360,7 @@ class Serving:
 
     def _count_part_bytes(self, key_map: KeyMap, spare: int, part: Part) -> int:
         """Count the bytes of a part's index; one that stays as it is has the bits of when it was made."""
-        counted = price.count_bytes(key_map, part.rows, self.find_bits(key_map, part.rows, spare))
+        counted = price.count_bytes(key_map, part.rows, self.pricing.find_bits(key_map, part.rows, spare))
         if spare != self.admission.spare(key_map):
             return counted
         return max(counted, sum(piece.index.nbytes for piece in part.built.get(key_map, ())))
-
-    def find_bits(self, key_map: KeyMap, rows: int, spare: int | None = None) -> tuple[int, ...]:
-        """Find the bits of the fields for so many rows of a part."""
-        return self._builder.find_bits(key_map, rows, self.admission.spare(key_map) if spare is None else spare)

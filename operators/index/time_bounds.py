@@ -16,8 +16,7 @@ from functools import reduce
 
 import numpy as np
 
-from eddy.kernels.narrowing import Read, bisect
-from eddy.tuples.arrays import Floats, Integers, Numbers
+from eddy.tuples.arrays import Floats
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.request import TimeBounds
 
@@ -104,22 +103,3 @@ def _outwards(times: Ticks, span: float, sign: float) -> Floats:
         off = (np.abs(times) + span) * ROUNDING
         widened: Floats = np.where(np.isfinite(moved), moved + sign * off, moved)
     return widened
-
-
-def narrow_order(
-    starts: Integers,
-    counts: Integers,
-    long: Integers,
-    orders: Sequence[tuple[str, Numbers]],
-    read: Read,
-    rows: Numbers,
-) -> None:
-    """Leave out of runs of rows, which rise in a key, those that do not compare with the probe's as asked."""
-    begin = starts.take(long)
-    end = begin + counts.take(long)
-    for op, codes in orders:
-        # Rows with the key itself are before the bound for `>` and `<=`, and behind it for `>=` and `<`.
-        edge = bisect(begin, end, codes.take(long), read, rows, after=op in (">", "<="))
-        begin, end = (edge, end) if op in (">", ">=") else (begin, edge)
-    starts[long] = begin
-    counts[long] = end - begin

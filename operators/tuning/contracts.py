@@ -1,13 +1,12 @@
-"""What the parts of tuning must keep to: to assess, to select, to schedule, to migrate.
+"""What the parts of tuning must keep to: to assess, to select, to schedule.
 
 The tuner calls them at the end of micro-batches, in this order: `Assessment.add` for all that was searched, then
-`Schedule.ask`; where that names an input, `Selection.select` by what its assessment counts, then `Migration.choose`.
+`Schedule.ask`; where that names an input, `Selection.select` by what its assessment counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eddy.operators.index.structures.key_map import KeyMap
@@ -69,23 +68,3 @@ class Schedule(Protocol):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot; ValueError if it is none."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OldPart:
-    """A part that does not have the maps in force.
-
-    `saved` is what searches would cost less until it leaves, and `work` what it costs to put its rows in order again.
-    """
-
-    number: int
-    rows: int
-    saved: float
-    work: float
-
-
-class Migration(Protocol):
-    """Says which parts get the maps in force; how many at once is the tuner's business."""
-
-    def choose(self, parts: Sequence[OldPart]) -> Sequence[OldPart]:
-        """Give those that are to be migrated, of parts from the newest to the oldest, in that order."""

@@ -34,7 +34,7 @@ NARROW_BITS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Prices:
+class MapPrices:
     """What each thing costs; only their ratios matter."""
 
     hash: float = 0.0
@@ -48,8 +48,8 @@ class Prices:
 
 COSTS = {
     # One comparison for one hash, as in the paper's example of bits; a bucket is found as soon as a key is hashed.
-    "paper": Prices(hash=1.0, range=1.0, candidate=1.0),
-    "work": Prices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, call=CALL, by_values=True),
+    "paper": MapPrices(hash=1.0, range=1.0, candidate=1.0),
+    "work": MapPrices(sort=SORTED_ROW, lookup=LOOKUP, range=RANGE, candidate=CANDIDATE, call=CALL, by_values=True),
 }
 
 
@@ -97,7 +97,7 @@ def tabulate(maps: Sequence[KeyMap]) -> MapTable:
     )
 
 
-def price(table: MapTable, workload: Workload, prices: Prices) -> Priced:
+def price(table: MapTable, workload: Workload, prices: MapPrices) -> Priced:
     """Price each map alone, for every pattern that is searched by.
 
     >>> from eddy.operators.index.structures.key_map import Field
@@ -167,6 +167,11 @@ def _correct(share: Floats, used: Integers, patterns: Integers, workload: Worklo
             found[rows[mask], columns.get(pattern, slice(None))] = times
     corrected: Floats = np.maximum(share, least.take(at)) * found[at, np.arange(len(patterns))]
     return np.minimum(corrected, 1.0)
+
+
+def price_maps(maps: Sequence[KeyMap], workload: Workload, prices: MapPrices) -> float:
+    """Price all of a set of maps."""
+    return total(price(tabulate(maps), workload, prices), range(1, len(maps) + 1))
 
 
 def total(priced: Priced, chosen: Sequence[int]) -> float:

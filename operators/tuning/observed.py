@@ -13,7 +13,7 @@ from eddy.operators.index.counts import IndexCounts, Served, Work
 from eddy.operators.index.experience import FEWEST, MOST_TIMES
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import PredictionTable, Prices, predict, tabulate
+from eddy.operators.tuning.cost import MapPrices, PredictionTable, predict, tabulate
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.request import list_keys
 
@@ -24,7 +24,7 @@ MOST_SORTS, FEWEST_SORTS = 32.0, 0.25
 """How often a row can be put in order for a map: the bounds of what is believed."""
 
 
-class Part(Protocol):
+class TunedPart(Protocol):
     """A part of the rows, as the catalog shows it."""
 
     @property
@@ -82,7 +82,7 @@ class TunedCatalog(Sampled, Protocol):
         """Searches go along chains, as long as no maps were chosen."""
 
     @property
-    def parts(self) -> Sequence[Part]:
+    def parts(self) -> Sequence[TunedPart]:
         """The parts, from the oldest to the newest."""
 
     def use(self, maps: Sequence[KeyMap]) -> None:
@@ -154,7 +154,7 @@ class Observed:
             known.ranges += done.ranges
             known.candidates += done.candidates
 
-    def price(self, prices: Prices, workload: Workload) -> float:
+    def price(self, prices: MapPrices, workload: Workload) -> float:
         """Price what was done.
 
         Of runs only those are counted in which there was something: how many were looked for is as predicted.
@@ -178,7 +178,7 @@ class Observed:
 
     def describe(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[TunedPart],
         sampled: Sampled,
         corrected: Mapping[tuple[int, int], float],
         room: float = math.inf,

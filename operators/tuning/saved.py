@@ -118,19 +118,19 @@ class _Keys:
 
 
 def _write_maps(maps: Sequence[KeyMap]) -> list[Any]:
-    return [[[[list(f.keys), f.bits, f.ranked] for f in one.fields], one.then] for one in maps]
+    return [[[list(field.keys), field.bits] for field in one.fields] for one in maps]
 
 
 def _read_maps(rows: Any, keys: _Keys) -> tuple[KeyMap, ...]:
     maps = []
-    for fields, then in _read_list(rows, MOST_MAPS):
+    for fields in _read_list(rows, MOST_MAPS):
         read = [
-            Field(keys=tuple(sorted(keys.key(key) for key in own)), bits=_read_bits(bits), ranked=_read_flag(ranked))
-            for own, bits, ranked in _read_list(fields, MOST_BITS)
+            Field(keys=tuple(sorted(keys.key(key) for key in own)), bits=_read_bits(bits))
+            for own, bits in _read_list(fields, MOST_BITS)
         ]
         if sum(field.bits for field in read) > MOST_BITS or not all(field.keys for field in read):
             raise ValueError(f"expected a code of up to {MOST_BITS} bits, got {fields!r:.80}")
-        maps.append(KeyMap(fields=tuple(read), then=None if then is None else keys.key(then)))
+        maps.append(KeyMap(fields=tuple(read)))
     return tuple(maps)
 
 
@@ -221,12 +221,6 @@ def _read_bits(value: Any) -> int:
     if not 1 <= read_count(value) <= MOST_BITS:
         raise ValueError(f"expected 1 to {MOST_BITS} bits, got {value}")
     return int(value)
-
-
-def _read_flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError(f"expected true or false, got {value!r:.40}")
-    return value
 
 
 def _read_number(value: Any) -> float:

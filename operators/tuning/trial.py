@@ -7,11 +7,10 @@ been; so another mix of searches, or more rows, are no merit of a switch and no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from eddy.operators.index.structures.key_map import KeyMap
-from eddy.operators.tuning.cost import COSTS, price, tabulate, total
+from eddy.operators.tuning.cost import COSTS, price_maps
 from eddy.operators.tuning.observed import Observed
 from eddy.operators.tuning.workload import Workload
 
@@ -46,10 +45,5 @@ class Trial:
 
     def saved(self, workload: Workload) -> float:
         """Give the share of the work that was saved, by the searches since."""
-        before = self.ratio * price_maps(self.before, workload)
+        before = self.ratio * price_maps(self.before, workload, MEASURED)
         return 1 - self.observed.price(MEASURED, workload) / before if before > 0 else 0.0
-
-
-def price_maps(maps: Sequence[KeyMap], workload: Workload) -> float:
-    """Price what a set of maps does, by the model."""
-    return total(price(tabulate(maps), workload, MEASURED), range(1, len(maps) + 1))

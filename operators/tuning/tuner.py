@@ -12,14 +12,13 @@ from eddy.operators.index.price import CANDIDATE, SORTED_ROW
 from eddy.operators.index.structures.key_map import KeyMap
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
 from eddy.operators.tuning.contracts import REST, Assessment
-from eddy.operators.tuning.cost import COSTS, price, tabulate, total
+from eddy.operators.tuning.cost import COSTS, price_maps
 from eddy.operators.tuning.learned import Learned, Rival
-from eddy.operators.tuning.migrate.registry import MIGRATIONS
 from eddy.operators.tuning.migrator import Migrator, Searched, has_maps
-from eddy.operators.tuning.observed import Observed, Part, TunedCatalog
+from eddy.operators.tuning.observed import Observed, TunedCatalog, TunedPart
 from eddy.operators.tuning.select.registry import SELECTIONS
 from eddy.operators.tuning.settings import INDEX_GROUP, IndexSettings
-from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial, price_maps
+from eddy.operators.tuning.trial import FAR_WORSE, MEASURED, WORSE, Trial
 from eddy.operators.tuning.workload import Workload
 from eddy.plug_ins import PlugIns
 
@@ -87,7 +86,7 @@ class Tuner:
         self._seed = seed
         self._prices = COSTS[settings.cost or settings.does.cost]
         self._selection = PlugIns(SELECTIONS, group=INDEX_GROUP, kind="index")[settings.kind](settings)
-        self._migrator = Migrator(catalog, MIGRATIONS[settings.migrate]())
+        self._migrator = Migrator(catalog, settings.migrate)
         self.assessment = self.assess_anew()
 
     @property
@@ -191,7 +190,7 @@ class Tuner:
         elif self._does.is_thrifty and is_due and all(gain <= 0 for gain in race.gains.values()):
             learned.look_later(self._settings.period)
 
-    def _describe(self, parts: Sequence[Part]) -> Workload:
+    def _describe(self, parts: Sequence[TunedPart]) -> Workload:
         """Describe what was observed, after it was held against what was predicted."""
         learned = self.learned
         workload = self.observed.describe(parts, self._catalog, learned.corrected, self._catalog.room)
@@ -200,7 +199,7 @@ class Tuner:
             del learned.corrected[known]
         return workload
 
-    def _expect(self, searches: Mapping[int, float], workload: Workload, parts: Sequence[Part]) -> Workload:
+    def _expect(self, searches: Mapping[int, float], workload: Workload, parts: Sequence[TunedPart]) -> Workload:
         """Expect some searches.
 
         What is to come is searched in the rows that there are now; if it is more than what was counted, so many more
@@ -219,11 +218,11 @@ class Tuner:
     def _race(self, before: tuple[KeyMap, ...], asked: Workload) -> Race:
         """Hold the rivals against the maps in force by these searches."""
         batches, calls, split = self.observed.batches, self._price_calls(asked), self._price_split(asked)
-        now = calls + self._price(before, asked)
+        now = calls + price_maps(before, asked, self._prices)
         kept = 0.5 ** (batches / (MEMORY * max(self._life(), 1.0)))
         gains = {}
         for rival in self.learned.rivals:
-            saved = now - (calls + self._price(rival.maps, asked) + split)
+            saved = now - (calls + price_maps(rival.maps, asked, self._prices) + split)
             rival.ahead = rival.ahead * kept + saved
             gains[rival.maps] = saved / now if now > 0 else 0.0
         return Race(now / max(batches, 1), gains)
@@ -250,7 +249,8 @@ class Tuner:
         self._catalog.use(after)
         learned.put(after)
         learned.idle = 0
-        done, modelled = self.observed.price(MEASURED, workload), price_maps(before, replace(workload, corrected={}))
+        done = self.observed.price(MEASURED, workload)
+        modelled = price_maps(before, replace(workload, corrected={}), MEASURED)
         self._migrator.begin()
         return Trial(
             number=learned.number,
@@ -290,7 +290,7 @@ class Tuner:
         learned = self.learned
         self._catalog.use(trial.before)
         learned.put(trial.before)
-        learned.lose(trial.after, self._price(trial.after, workload) * (1 - 1 / (1 - saved)))
+        learned.lose(trial.after, price_maps(trial.after, workload, self._prices) * (1 - 1 / (1 - saved)))
         learned.quiet = learned.searches + learned.wait * self._settings.period
         learned.wait, learned.calm = min(2 * learned.wait, MOST_WAIT), 0
         self._migrator.begin()
@@ -332,10 +332,6 @@ class Tuner:
         """Price what a switch itself costs: only where all parts are migrated is that known, and much."""
         rows = self._catalog.stored if self._settings.migrate == "all" else 0
         return self._prices.sort * rows * len(maps)
-
-    def _price(self, maps: Sequence[KeyMap], workload: Workload) -> float:
-        priced = price(tabulate(maps), workload, self._prices)
-        return total(priced, range(1, len(maps) + 1))
 
     def _tell(self, trial: Trial, observed: float | None, *, is_forced: bool = False) -> None:
         names = self._catalog.names

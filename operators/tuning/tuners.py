@@ -14,7 +14,7 @@ from eddy.operators.tuning.schedule.registry import SCHEDULES
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuner import Tuner
 
-VERSION = 4
+VERSION = 5
 """Of what a snapshot has learned; one of another version is let go of, since nothing but learning is lost."""
 
 FIRST = "first"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eddy.contracts import Policy
+from eddy.observe.prices import Fit
 
 SURE = 2.5
 """Standard errors beyond which a difference is believed: each duel is looked at some ten times."""
@@ -159,6 +160,36 @@ class Cost:
         """The standard deviation of a case."""
         cases, total, squares = self.sums
         return math.sqrt(max(squares / cases - (total / cases) ** 2, 0.0)) if cases else 0.0
+
+
+class Thinking:
+    """What an arm's planning and learning take of its thread's time, and its calls of operators in a round.
+
+    `waking` are the seconds from when it is built until it has learned for the first time, `arrears` what others have
+    to ask about each of its rows.
+    """
+
+    def __init__(self) -> None:
+        self.planning, self.learning, self.calls = Fit(), Fit(), 0.0
+        self.waking = 0.0
+        self.arrears = Cost()
+
+    def seconds(self, rows: float) -> float:
+        """Seconds of a round with so many rows, besides those of calls."""
+        return self.planning.price.seconds(rows) + self.learning.price.seconds(rows)
+
+    def snapshot(self) -> list[Any]:
+        """Plain values."""
+        return [self.planning.snapshot(), self.learning.snapshot(), self.calls, self.waking, self.arrears.sums]
+
+    @staticmethod
+    def restore(state: Sequence[Any]) -> Thinking:
+        """From a snapshot."""
+        thinking = Thinking()
+        thinking.planning, thinking.learning = Fit.restore(state[0]), Fit.restore(state[1])
+        thinking.calls, thinking.waking = float(state[2]), float(state[3])
+        thinking.arrears.sums = list(map(float, state[4]))
+        return thinking
 
 
 def has_changed(newest: Cost, before: Cost) -> bool:
@@ -336,13 +367,10 @@ class Duel:
     @staticmethod
     def restore(state: dict[str, Any]) -> Duel:
         """From a snapshot."""
-        turns, warm, hoped, seen, rounds, *glanced = state["numbers"]
+        turns, warm, hoped, seen, rounds, glanced, tried = state["numbers"]
         duel = Duel(str(state["arm"]), bool(turns), int(warm), float(hoped), float(seen), int(rounds))
-        if glanced:
-            duel.glanced, duel.tried = bool(glanced[0]), int(sum(glanced[1:]))
-            sides = (duel.challenger, duel.champion, *duel.level)
-            for side, sums in zip(sides, state["sides"], strict=True):
-                side.sums = list(map(float, sums))
-            duel.pairs.sums = list(map(float, state["pairs"]))
-        # An older version did not know which rows came together: its duel begins anew.
+        duel.glanced, duel.tried = bool(glanced), int(tried)
+        for side, sums in zip((duel.challenger, duel.champion, *duel.level), state["sides"], strict=True):
+            side.sums = list(map(float, sums))
+        duel.pairs.sums = list(map(float, state["pairs"]))
         return duel

@@ -133,8 +133,8 @@ class ArmGuard:
         """From a snapshot."""
         guard = ArmGuard(bool(state["turns"]))
         guard.arm.sums, guard.last.sums = list(map(float, state["arm"])), list(map(float, state["last"]))
-        guard.is_alarmed, guard.has_risen = bool(state.get("alarmed", False)), bool(state.get("risen", False))
-        guard.seen = float(state.get("seen", guard.arm.cases))
+        guard.is_alarmed, guard.has_risen = bool(state["alarmed"]), bool(state["risen"])
+        guard.seen = float(state["seen"])
         return guard
 
 

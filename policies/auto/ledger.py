@@ -22,11 +22,11 @@ from eddy.policies.auto.duel import (
     ROWS_OF_A_ROUND,
     Bill,
     Cost,
+    Thinking,
     has_changed,
 )
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.sample import SAMPLE_ROWS
-from eddy.policies.auto.thinking import Thinking
 from eddy.policies.shared.account import Account
 from eddy.policies.shared.merit import INSTANT
 from eddy.tuples import Hop
@@ -386,13 +386,12 @@ class Ledger:
         self.account.restore(account)
         self.turns = bool(state["turns"])
         self.written.sums = list(map(float, state["written"]))
-        self.beside.sums = list(map(float, state.get("beside", state["written"])))
+        self.beside.sums = list(map(float, state["beside"]))
         self.thinking = {str(name): Thinking.restore(value) for name, value in state["thinking"].items()}
         self.screening = Fit.restore(state["screening"])
-        if "arrears" in state:
-            self.charges.arrears.restore(state["arrears"])
+        self.charges.arrears.restore(state["arrears"])
         for name in NUMBERS:
-            setattr(self, name, state.get(name, 0.0))
+            setattr(self, name, state[name])
 
 
 def _follow(usual: float, newest: float) -> float:

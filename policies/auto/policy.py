@@ -218,7 +218,7 @@ class Auto(Policy):
             first = f"{number} "
             arrays = {name.removeprefix(first): value for name, value in state.items() if name.startswith(first)}
             saved.restore(course, plain, arrays)
-        if "whole" in state and state["made for"] == self._made_for():
+        if state["made for"] == self._made_for():
             self._conduct.whole.restore(state["whole"])
         self._is_active = any(not course.is_idle for course in self._courses.values())
 

@@ -218,7 +218,7 @@ class Prospect:
         self.found = None if state["found"] is None else Found(*state["found"])
         self.waits = {name: list(wait) for name, wait in state["waits"].items()}
         for name in NUMBERS:
-            setattr(self, name, state.get(name, 0))
+            setattr(self, name, state[name])
 
 
 def _price_order(places: Sequence[int], rates: Sequence[float], costs: Sequence[float]) -> float:

@@ -58,8 +58,7 @@ def restore(course: Course, plain: Mapping[str, Any], arrays: Mapping[str, Any])
     course.next_challenge = None if plain["next_challenge"] is None else Challenge(*plain["next_challenge"])
     course.ready = tuple(Hop(*hop) for hop in plain["ready"])
     course.prospect.restore(plain["prospect"])
-    if "idle" in plain:
-        course.idle.restore(plain["idle"])
+    course.idle.restore(plain["idle"])
     course.guard = ArmGuard.restore(plain["guard"])
     course.duel = None if plain["duel"] is None else Duel.restore(plain["duel"])
     course.champion, course.challenger = (
@@ -107,9 +106,9 @@ def _read_sample(place: str, plain: Mapping[str, Any], arrays: Mapping[str, Any]
     if plain[place] is None:
         return None
     sample = TriedRows(tuple(Hop(*hop) for hop in plain[place]["hops"]))
-    sample.dividing = float(plain[place].get("dividing", 0.0))
+    sample.dividing = float(plain[place]["dividing"])
     if f"{place} buckets" in arrays:
         buckets, outcomes = arrays[f"{place} buckets"], list(arrays[f"{place} outcomes"].T)
         sample.add(buckets, outcomes, plain[place]["editions"])
-    sample.paid = float(plain[place].get("paid", 0.0))
+    sample.paid = float(plain[place]["paid"])
     return sample

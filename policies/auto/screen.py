@@ -6,13 +6,12 @@ orders, the other half says what they cost: an order promises too much for the r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from eddy.classes.divider import Buckets
-from eddy.policies.shared.orders import sort_by_merit
+from eddy.policies.shared.orders import price_own, sort_by_merit
 from eddy.tuples.arrays import Floats, Integers
 
 WEIGHT_OF_WHOLE = 5.0
@@ -47,8 +46,8 @@ def screen(outcomes: Floats, buckets: Buckets, costs: Floats, chance: np.random.
     written = np.arange(outcomes.shape[1])
     single = order_greedily(outcomes[finding], costs)
     held = outcomes[~finding]
-    base = _price(held, costs, written)
-    alone = _price(held, costs, single)
+    base = price_own(held, costs, written)
+    alone = price_own(held, costs, single)
     told = alone
     floor = find_floor(outcomes, costs)
     orders = None
@@ -56,7 +55,7 @@ def screen(outcomes: Floats, buckets: Buckets, costs: Floats, chance: np.random.
         orders = _order_classes(outcomes[finding], buckets[finding], costs, single)
     if orders is not None:
         attribute, by_bucket = orders
-        told = _price(held, costs, by_bucket[buckets[~finding][:, attribute]])
+        told = price_own(held, costs, by_bucket[buckets[~finding][:, attribute]])
     best = min((alone, told), key=lambda spent: float(spent.mean()))
     error = float((base - best).std() / np.sqrt(max(len(held), 1)))
     return Found(float(base.mean()), float(alone.mean()), float(told.mean()), floor, error)
@@ -93,18 +92,9 @@ def _order_classes(outcomes: Floats, buckets: Buckets, costs: Floats, single: In
         sums = np.stack([np.bincount(column, made, BUCKETS) for made in outcomes.T], axis=1)[present]
         rates = (sums + WEIGHT_OF_WHOLE * whole) / (rows[present] + WEIGHT_OF_WHOLE)[:, None]
         orders = sort_by_merit(rates, costs)
-        spent = float((_price(rates, costs, orders) * rows[present]).sum())
+        spent = float((price_own(rates, costs, orders) * rows[present]).sum())
         if best is None or spent < best[0]:
             by_bucket = np.broadcast_to(single, (BUCKETS, len(single))).copy()
             by_bucket[present] = orders
             best = spent, attribute, by_bucket
     return None if best is None else best[1:]
-
-
-def _price(outcomes: Floats, costs: Floats, order: Integers | Sequence[int]) -> Floats:
-    """What each row costs in an order, one for all or one for each."""
-    orders = np.broadcast_to(order, outcomes.shape)
-    left = np.ones(outcomes.shape)
-    np.cumprod(np.take_along_axis(outcomes, orders, axis=1)[:, :-1], axis=1, out=left[:, 1:])
-    spent: Floats = (left * costs[orders]).sum(axis=1)
-    return spent

@@ -235,18 +235,15 @@ class Knowledge:
         self._lesson += 1
         return sorted(used | set(range(self._lesson % CALM_DIVISOR, self._attributes, CALM_DIVISOR)))
 
-    def learn(self) -> list[Hop]:
-        """Learn from what was kept.
-
-        Returns the operators that have got another classifier.
-        """
+    def learn(self) -> None:
+        """Learn from what was kept."""
         # The order matters: running counts go to the buckets of the classifier by which rows were routed, so they are
         # added before a judgement may name another one.
         steps, self._steps, self._kept = self._steps, [], {}
         lessons, self._lessons = self._lessons, []
         came, self._came, self.is_news = self._came, False, False
         if not came:
-            return []
+            return
         changes = self._running.changes
         lessons += self._find_unexplained(steps)
         if steps:
@@ -254,14 +251,13 @@ class Knowledge:
         for number, lesson in join_lessons(lessons):
             self.profiles[number].learn(*lesson)
         self._turn += 1
-        changed = list(self._judge())
+        is_other = self._judge()
         self._lifts.follow(self.profiles if self._refined.keys().isdisjoint(self.attributes) else [])
         used = {cost.attribute for cost in self.costs} | {profile.attribute for profile in self.profiles}
         are_new = [cost.judge(used) for cost in self.costs]
         calm = changes == self._running.changes and all(p.judged > 1 for p in self.profiles if p.judged or p.sampled)
         self.haste = 1 / CALM_DIVISOR if calm else 1.0
-        self.is_news = bool(changed) or any(are_new) or not calm or self._turn % CALM_DIVISOR == 0
-        return changed
+        self.is_news = is_other or any(are_new) or not calm or self._turn % CALM_DIVISOR == 0
 
     def _count(self, steps: Sequence[Observation]) -> None:
         """Add up outcomes of operators.
@@ -334,18 +330,19 @@ class Knowledge:
         likely = np.argsort(-signs, kind="stable")[:LIKELIEST_ATTRIBUTES].tolist()
         return sorted({*used, *likely, *range(self._lesson % looks, self._attributes, looks)})
 
-    def _judge(self) -> Iterator[Hop]:
-        """A sample that is full names the classifier, and so does new evidence that cannot be overlooked."""
-        for hop, number in self._numbers.items():
-            profile = self.profiles[number]
+    def _judge(self) -> bool:
+        """Name classifiers by samples that are full, and new evidence that is plain; says if some are others now."""
+        is_other = False
+        for number, profile in enumerate(self.profiles):
             if not profile.notice(self._how.threshold) and profile.sampled < self._count_needed(profile):
                 continue
             used = {other.attribute for other in self.profiles if other is not profile}
             values = self._running.count_values(number) if profile.attribute in self._refined else None
             if profile.judge(self._how.threshold, used, values):
                 self._running.start(number, *profile.bucket_counts())
-                yield hop
+                is_other = True
             profile.fade()
+        return is_other
 
     def _count_needed(self, profile: Profile) -> float:
         """Count the rows that a judgement needs.
@@ -380,18 +377,16 @@ class Knowledge:
 
         Says whether it could.
         """
-        if plain.get("cells", arrays["running"].shape[-1] - 1) != self._how.cells:
+        if plain["cells"] != self._how.cells:
             return False
         for number, (hop, numbers) in enumerate(zip(plain["hops"], plain["profiles"], strict=True)):
             self.profiles[self._number(Hop(*hop))].restore(numbers, arrays[f"tables {number}"])
         self._turn, self._lesson, self._due, self.haste, self._running.changes = plain["counts"]
         self._running.restore(arrays["running"])
-        self._editions.restore(plain.get("editions", ()))
-        for cost, state in zip(self.costs, plain.get("costs", ()), strict=False):
+        self._editions.restore(plain["editions"])
+        for cost, state in zip(self.costs, plain["costs"], strict=True):
             cost.restore(state)
-        self._early = {Hop(*hop) for hop in plain.get("early", ())}
-        refined = plain.get("refined", {})
-        self._refined = {int(attribute): np.array(buckets, np.uint8) for attribute, buckets in refined.items()}
-        if "lifts" in plain:
-            self._lifts.restore(plain["lifts"], arrays["lifts"])
+        self._early = {Hop(*hop) for hop in plain["early"]}
+        self._refined = {int(attribute): np.array(b, np.uint8) for attribute, b in plain["refined"].items()}
+        self._lifts.restore(plain["lifts"], arrays["lifts"])
         return True

@@ -7,7 +7,7 @@ of them. While all rows take one route nobody looks at their buckets.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,22 +45,18 @@ MOST_GROWN = 16
 
 
 class Beliefs:
-    """What is known of the operators of one stream, by class and over all rows.
+    """What is known of the operators of one stream, by class and over all rows."""
 
-    Classifiers of operators that are `without` are left out.
-    """
-
-    def __init__(self, known: Knowledge, prices: Prices, costs: Costs, without: Collection[Hop] = ()) -> None:
-        self._known, self._prices, self._costs, self._without = known, prices, costs, without
+    def __init__(self, known: Knowledge, prices: Prices, costs: Costs) -> None:
+        self._known, self._prices, self._costs = known, prices, costs
         self.cells = known.cells
 
     def list_attributes(self, hops: Sequence[Hop]) -> tuple[int, ...]:
         """List the attributes that tell classes apart, the one that tells most first."""
         telling: dict[int, float] = {}
         for hop in hops:
-            if hop not in self._without:
-                profile = self._known.profile(hop)
-                telling[profile.attribute] = telling.get(profile.attribute, 0.0) + profile.gain
+            profile = self._known.profile(hop)
+            telling[profile.attribute] = telling.get(profile.attribute, 0.0) + profile.gain
             if (cost := self._known.find_costs(hop)) is not None:
                 telling[cost.attribute] = telling.get(cost.attribute, 0.0) + cost.skill
         telling.pop(NO_ATTRIBUTE, None)
@@ -99,11 +95,11 @@ class Beliefs:
 
     def _find_column(self, hop: Hop, used: Sequence[int], buckets: ValueNumbers) -> ValueNumbers | None:
         attribute = self._known.profile(hop).attribute
-        return None if hop in self._without or attribute not in used else buckets[:, used.index(attribute)]
+        return None if attribute not in used else buckets[:, used.index(attribute)]
 
     def fit(self, hops: Sequence[Hop]) -> Fitted | None:
         """Fit what hops pass of rows that others have passed; none where they are independent."""
-        return None if self._without else self._known.fit_lifts(hops)
+        return self._known.fit_lifts(hops)
 
     def price_step(self, hops: Sequence[Hop]) -> float:
         """Price a step more."""

@@ -123,7 +123,7 @@ class Content(Policy):
 
     @property
     def is_calm(self) -> bool:
-        """Whether all is known of every stream or given up, nothing changes, and nothing is on trial."""
+        """Whether all is known of every stream or given up, and nothing changes."""
         return self._is_idle or (bool(self._streams) and all(stream.is_calm for stream in self._streams.values()))
 
     @property
@@ -140,10 +140,9 @@ class Content(Policy):
         return state
 
     def restore(self, state: State) -> None:
-        """Go on from a snapshot; an older version kept the guards by themselves."""
+        """Go on from a snapshot."""
         self._uses.restore(state["uses"])
         for number, (origin, plain) in enumerate(state["known"].items()):
             first = f"{number} "
             arrays = {name.removeprefix(first): array for name, array in state.items() if name.startswith(first)}
-            guards = state.get("guards", {})
-            self._stream(origin).restore({"guard": guards[origin], **plain} if origin in guards else plain, arrays)
+            self._stream(origin).restore(plain, arrays)

@@ -155,10 +155,6 @@ class Profile:
         """Standard deviations by which each attribute exceeds chance."""
         return signs(*self._tables[:2])
 
-    def drop(self) -> None:
-        """Go without an attribute until the next sample is judged."""
-        self.attribute = NO_ATTRIBUTE
-
     def snapshot(self) -> tuple[list[float], Floats]:
         """Numbers, and the tables."""
         numbers = [self.attribute, self.gain, self.sampled, self.judged, self.fresh]
@@ -166,11 +162,9 @@ class Profile:
 
     def restore(self, numbers: Sequence[float], tables: Floats) -> None:
         """Go on from a snapshot."""
-        # An older version did not know which evidence is new.
-        whole = tables if tables.ndim > self._tables.ndim else np.stack((tables, np.zeros_like(tables)))
-        self._tables, self._fresh = whole[0].copy(), whole[1].copy()
-        attribute, self.gain, sampled, judged, *fresh = numbers
-        self.attribute, self.sampled, self.judged, self.fresh = map(int, (attribute, sampled, judged, sum(fresh)))
+        self._tables, self._fresh = tables.copy()
+        attribute, self.gain, *counts = numbers
+        self.attribute, self.sampled, self.judged, self.fresh = map(int, (attribute, *counts))
 
 
 def _measure(tables: Floats, sure: float = SIGNIFICANT) -> Floats:

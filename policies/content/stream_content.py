@@ -1,8 +1,8 @@
-"""What `content` does with the rows of one stream: samples, classes, a trial, and a guard over all of it."""
+"""What `content` does with the rows of one stream: samples, classes, and a guard over all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,10 +16,9 @@ from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.menu import Beliefs, Menu, make_menu
 from eddy.policies.content.profile import Learning
 from eddy.policies.content.samples import ONWARD, LegSample, Lesson, send_samples, take_lessons
-from eddy.policies.content.trial import HalfTrial
 from eddy.policies.shared.call_counts import Uses
 from eddy.policies.shared.guard import Guard
-from eddy.policies.shared.merit import Costs, greedy_route, row_price, step_price
+from eddy.policies.shared.merit import Costs, greedy_route, row_price
 from eddy.policies.shared.orders import mask_settled, price_orders, sort_by_merit
 from eddy.tuples import Hop
 from eddy.tuples.arrays import Floats, Integers
@@ -75,8 +74,6 @@ class StreamContent:
         """Begin anew, and know nothing."""
         self.known = Knowledge(self._attributes, self._conduct.learning, self._own)
         self._menu: Menu | None = None
-        self._trial: HalfTrial | None = None
-        self._is_handed = False
 
     def route(self, task: Task, ready: tuple[Hop, ...]) -> Sequence[Leg]:
         """Route samples to those that learn first, and each class its best way."""
@@ -100,40 +97,17 @@ class StreamContent:
             self._menu = None
         pupils, share = self._choose_pupils(task, ready)
         if not share:
-            return self._route_others(task, ready, None)
+            return self._route_classes(task, ready, None)
         drawn = task.chance().random(task.rows) < share
         rows, sample = np.flatnonzero(~drawn), np.flatnonzero(drawn)
-        legs = self._route_others(task, ready, rows) if len(rows) else []
+        legs = self._route_classes(task, ready, rows) if len(rows) else []
         return [*legs, *self._route_samples(task, ready, pupils, sample)] if len(sample) else legs
 
-    def _route_others(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
-        """Route rows that are no samples, some of them without the classifiers on trial."""
-        if self._trial is None:
-            return self._route_classes(task, ready, rows)
-        trial, clock = self._trial, self._conduct.clock
-        legs = []
-        parts = trial.split(np.arange(task.rows) if rows is None else rows, task.chance())
-        # Samples stand last in a step, and before them the rows without the classifiers.
-        for is_new in (True, False):
-            part, started = parts[int(is_new)], clock()
-            if len(part):
-                ways = self._route_classes(task, ready, part, without=() if is_new else trial.hops)
-                legs += trial.mark(ways, new=is_new)
-            trial.spend(clock() - started, new=is_new)
-        return legs
-
-    def _route_classes(
-        self, task: Task, ready: tuple[Hop, ...], rows: Integers | None, without: Collection[Hop] = ()
-    ) -> list[Leg]:
-        """Route each class its best way; all rows if none are named.
-
-        `without` are operators whose classifiers are left out.
-        """
-        beliefs = self._beliefs(without)
-        menu = None if without else self._menu
+    def _route_classes(self, task: Task, ready: tuple[Hop, ...], rows: Integers | None) -> list[Leg]:
+        """Route each class its best way; all rows if none are named."""
+        beliefs, menu = self._beliefs(), self._menu
         if menu is None or menu.ready != ready:
-            menu = make_menu(task, ready, beliefs, self.known.hops)
-            self._menu = self._menu if without else menu
+            menu = self._menu = make_menu(task, ready, beliefs, self.known.hops)
         if menu.is_single:
             return [Leg(route=menu.routes[0], rows=rows)]
         buckets = task.buckets.numbers(menu.used, beliefs.refined, rows)
@@ -141,8 +115,8 @@ class StreamContent:
         self._guard.save(saved)
         return menu.make_legs(numbers, np.arange(task.rows) if rows is None else rows, buckets, beliefs)
 
-    def _beliefs(self, without: Collection[Hop] = ()) -> Beliefs:
-        return Beliefs(self.known, self._prices, self._conduct.costs, without)
+    def _beliefs(self) -> Beliefs:
+        return Beliefs(self.known, self._prices, self._conduct.costs)
 
     def _route_samples(self, task: Task, ready: tuple[Hop, ...], pupils: Sequence[Hop], rows: Integers) -> list[Leg]:
         """Route samples: to the operator that learns, then on.
@@ -250,7 +224,6 @@ class StreamContent:
         """
         if self._guard.wake():
             self._begin()
-        self._is_handed = True
         self.known.follow(sample.buckets.editions())
         attributes = range(self._attributes)
         buckets = sample.buckets(attributes)
@@ -270,9 +243,6 @@ class StreamContent:
             if step.legs[0].exhaustive:
                 self.known.keep_time(hop, step.statistics[0].seconds, lesson.buckets, self._conduct.prices[hop].step)
         self._conduct.uses.count(step, self.known.profile(hop).classifiers, taught)
-        if self._trial is not None:
-            prices, costs = self._prices, self._conduct.costs
-            self._trial.pay(step.legs, step.rows, row_price(hop, prices, costs), step_price([hop], prices, costs))
 
     def learn(self) -> None:
         """Learn from the round that is over, and give up where that does not pay."""
@@ -284,28 +254,11 @@ class StreamContent:
             guard.rest()
         else:
             started = self._conduct.clock()
-            self._learn_classes()
-            guard.spend(self._conduct.clock() - started)
-            if guard.close(self._price_common()):
-                self._trial = None
-
-    def _learn_classes(self) -> None:
-        """Learn from what was kept; new classifiers are on trial, if no others are."""
-        # The first classifier of an operator needs no trial where only calls count, since it costs none, and where
-        # somebody else's sample has led to it, who weighs the whole.
-        is_tried = self._conduct.costs == "time" and not self._is_handed
-        self._is_handed = False
-        changed = [hop for hop in self.known.learn() if is_tried or self.known.profile(hop).judged > 1]
-        if self.known.is_news:
-            self._menu = None
-        if self._trial is None:
-            self._trial = HalfTrial(changed) if changed and not self._conduct.profile else None
-        elif self._trial.is_over:
-            if self._trial.is_lost:
-                for hop in self._trial.hops:
-                    self.known.profile(hop).drop()
+            self.known.learn()
+            if self.known.is_news:
                 self._menu = None
-            self._trial = None
+            guard.spend(self._conduct.clock() - started)
+            guard.close(self._price_common())
 
     def _price_common(self) -> float:
         """Price a row in the common order."""
@@ -325,21 +278,18 @@ class StreamContent:
         Where operators have no place of their own classes may appear at any time.
         """
         guard = self._guard
-        is_known = not guard.is_looking and self._trial is None and self.known.haste < 1
+        is_known = not guard.is_looking and self.known.haste < 1
         return guard.is_waiting or (is_known and not self._find_unsettled(self.known.hops))
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Floats]]:
         """Plain values, and arrays."""
         plain, arrays = self.known.snapshot()
         plain["menu"] = None if self._menu is None else self._menu.snapshot()
-        plain["trial"] = None if self._trial is None else self._trial.snapshot()
         plain["guard"] = self._guard.snapshot()
         return plain, arrays
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> None:
-        """Go on from a snapshot; one of an older version has no menu, and no trial that could be gone on with."""
+        """Go on from a snapshot."""
         if self.known.restore(plain, arrays):
-            self._menu = Menu.restore(plain["menu"]) if plain.get("menu") else None
-            self._trial = HalfTrial.restore(plain["trial"]) if plain.get("trial") else None
-        if "guard" in plain:
-            self._guard.restore(plain["guard"])
+            self._menu = Menu.restore(plain["menu"]) if plain["menu"] else None
+        self._guard.restore(plain["guard"])

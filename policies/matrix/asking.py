@@ -98,7 +98,7 @@ class Asking:
         self._phases.restore(state["phases"])
         for origin, parts in state["taken"].items():
             base, route, asked = (tuple(Hop(*hop) for hop in hops) for hops in parts)
-            self._taken[origin] = Taken(base, route, frozenset(asked), *state.get("told", {}).get(origin, ()))
+            self._taken[origin] = Taken(base, route, frozenset(asked), *state["told"][origin])
         self._rows = {origin: (rows, next_look) for origin, (rows, next_look) in state["rows"].items()}
 
 

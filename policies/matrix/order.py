@@ -1,7 +1,7 @@
 """Finding and mending what violates an invariant: figures 4.6 and 4.7 of the thesis.
 
-It is a function from profile rows, their weights, costs and what is legal to an order, and knows nothing else: whoever
-has such rows, of all tuples or of one class, may ask it.
+It is a function from profile rows, costs and what is legal to an order, and knows nothing else: whoever has such rows,
+of all tuples or of one class, may ask it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import numpy as np
 
 from eddy.policies.matrix.invariants import INVARIANTS, Invariant
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, reach, row_costs
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, reach
 from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import price_orders
 from eddy.tuples.arrays import Floats, Mask
 
 SEARCHES = ("greedy", "exact")
@@ -30,12 +31,11 @@ class Problem:
     outcomes: Floats
     costs: Floats
     legality: Legality
-    weights: Floats | None = None
 
     @staticmethod
-    def of(outcomes: Floats, costs: Floats, legality: Legality, weights: Floats | None = None) -> Problem:
+    def of(outcomes: Floats, costs: Floats, legality: Legality) -> Problem:
         """Fill in what is unseen."""
-        return Problem(fill(outcomes), costs, legality, weights)
+        return Problem(fill(outcomes), costs, legality)
 
 
 class Saving(NamedTuple):
@@ -62,7 +62,7 @@ def find_violation(
     that drops most.
     """
     costs = problem.costs[list(order)]
-    ranks = matrix_view(problem.outcomes, order, problem.weights) / costs
+    ranks = matrix_view(problem.outcomes, order) / costs
     if by_first_row:
         ranks = np.broadcast_to(ranks[0], ranks.shape)
     # own < alpha x other, where both drop something; as far below it where a probe's finds are more than its rows.
@@ -97,7 +97,7 @@ def mend_greedily(problem: Problem, order: HopNumbers, place: int, *, by_first_r
     are alike, none is moved for nothing.
     """
     found = list(order)
-    left = np.ones(len(problem.outcomes)) if problem.weights is None else problem.weights
+    left = np.ones(len(problem.outcomes))
     drops = 1 - problem.outcomes
     if not by_first_row:
         left = left * problem.outcomes[:, found[:place]].prod(axis=1)
@@ -118,8 +118,7 @@ def mend_greedily(problem: Problem, order: HopNumbers, place: int, *, by_first_r
 
 def find_exact(problem: Problem) -> HopNumbers:
     """Find the cheapest of all legal orders; for that an operator must have seen all rows."""
-    weights = np.ones(len(problem.outcomes)) if problem.weights is None else problem.weights
-    exact = Exact((weights @ reach(problem.outcomes))[None], problem.costs, problem.legality)
+    exact = Exact(reach(problem.outcomes).sum(axis=0, keepdims=True), problem.costs, problem.legality)
     return exact.routes(np.ones((1, 1)))[0]
 
 
@@ -153,21 +152,19 @@ def compare_orders(problem: Problem, order: HopNumbers, other: HopNumbers, *, by
     """Estimate what another order would save of a row."""
     if by_first_row:
         return _compare_independent(problem, order, other)
-    seconds = row_costs(problem.outcomes, problem.costs, [order, other])
-    weights = np.ones(len(seconds)) if problem.weights is None else problem.weights
-    total = max(float(weights.sum()), 1.0)
-    saved = seconds[:, 0] - seconds[:, 1]
-    mean = float(weights @ saved) / total
-    error = float(weights**2 @ (saved - mean) ** 2) ** 0.5 / total
-    return Saving(float(weights @ seconds[:, 0]) / total, mean, error)
+    now, then = price_orders(problem.outcomes, problem.costs, np.array([order, other]))
+    saved = now - then
+    rows = max(len(saved), 1)
+    mean = float(saved.sum()) / rows
+    error = float(((saved - mean) ** 2).sum()) ** 0.5 / rows
+    return Saving(float(now.sum()) / rows, mean, error)
 
 
 def _compare_independent(problem: Problem, order: HopNumbers, other: HopNumbers) -> Saving:
     """Estimate it as if no operator depended on another."""
 
     def price(outcomes: Floats) -> Floats:
-        found: Floats = row_costs(outcomes.mean(axis=0)[None], problem.costs, [order, other])[0]
-        return found
+        return price_orders(outcomes.mean(axis=0)[None], problem.costs, np.array([order, other]))[:, 0]
 
     now, then = price(problem.outcomes)
     blocks = [problem.outcomes[first::BLOCKS] for first in range(min(BLOCKS, len(problem.outcomes)))]

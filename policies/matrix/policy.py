@@ -168,7 +168,7 @@ class MatrixPolicy(Policy):
 
 def _tell_decision(stream: str, plain: Mapping[str, Any]) -> Decision | None:
     """Tell of an order, also from a snapshot: after a restart no rows may have come yet."""
-    told = plain.get("priced", ())
+    told = plain["priced"]
     if all(cost is None for cost in told):
         return None
     predicted, observed = (np.nan if cost is None else cost for cost in told)

@@ -43,18 +43,16 @@ def find_left(outcomes: Floats, order: Sequence[int]) -> Floats:
     return left
 
 
-def matrix_view(outcomes: Floats, order: Sequence[int], weights: Floats | None = None) -> Floats:
+def matrix_view(outcomes: Floats, order: Sequence[int]) -> Floats:
     """Compute V: row i has what the operator of each column drops of what is left before place i.
 
     Columns are in the order of the route, as rows are. Left of the diagonal there is nothing. A probe drops less than
-    nothing where it finds more than one match. `weights` say how much each row counts.
+    nothing where it finds more than one match.
 
     >>> matrix_view(np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]), [1, 0])
     array([[2., 1.],
            [0., 0.]])
     """
     left = find_left(outcomes, order)
-    if weights is not None:
-        left *= weights[:, None]
     found: Floats = np.triu(left.T @ (1 - outcomes[:, list(order)]))
     return found

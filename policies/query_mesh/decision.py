@@ -7,8 +7,8 @@ steps are taken again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from eddy.policies.query_mesh.learn.class_prices import ClassPrices
 from eddy.policies.query_mesh.learn.class_rates import ClassRates, find_tellers
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import Settings, are_independent
+from eddy.policies.query_mesh.optimizer import are_independent
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.merit import Costs
@@ -49,9 +49,10 @@ class MeshSettings:
 
     costs: Costs
     sample: int
+    training: int
+    seconds: float
     window: int
     tolerance: float
-    settings: Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +76,10 @@ class Question:
     tables: ClassRates
     is_recount: bool
     may_wait: bool
-    takes_former: bool
 
     def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values, and arrays."""
-        names = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait", "takes_former")
+        names = ("number", "reason", "seed", "fresh", "step", "steps", "is_recount", "may_wait")
         plain = {name: getattr(self, name) for name in names} | {"overheads": asdict(self.overheads)}
         plain["steps"] = self.steps if np.isfinite(self.steps) else None
         tables = self.tables.snapshot() | {f"{REFINED}{a}": buckets for a, buckets in self.tables.refined.items()}
@@ -115,7 +115,7 @@ class Answer(NamedTuple):
 
 
 class Deciding:
-    """A decision that is under way."""
+    """A decision that is under way; `present` is the mesh that rows go by meanwhile."""
 
     def __init__(
         self,
@@ -123,12 +123,15 @@ class Deciding:
         evidence: Evidence,
         plan: MeshSettings,
         legality: Legality,
-        meshes: tuple[Mesh | None, Sequence[Mesh]],
+        present: Mesh | None,
     ) -> None:
-        self.question = question
+        self.question, self._evidence, self._plan, self._legality = question, evidence, plan, legality
+        self._present = present
+        self._tables, self._prices = question.tables.copy(), evidence.prices.copy()
+        self._is_independent = evidence.is_independent
         self.work = Work(question.steps)
         self.seconds = 0.0
-        self._thought = _Thinking(question, evidence, plan, legality, meshes, self.work).think()
+        self._thought = self._think()
 
     def go_on(self, steps: int) -> Answer | None:
         """Take so many steps more at most; gives what was decided, when it was."""
@@ -139,6 +142,112 @@ class Deciding:
             answer: Answer = end.value
             return answer
         return None
+
+    def _think(self) -> Steps[Answer]:
+        """Decide."""
+        rows = yield from self._choose_rows()
+        sample = yield from self._price_sample(rows)
+        yield self.work.step()
+        if self.question.may_wait and self._prices.is_open and self._evidence.may_time(self._prices):
+            return self._answer(None, rows, 0.0, None)
+        tellers = None if self.question.is_recount else (yield from self._find_tellers(rows))
+        yield self.work.step()
+        mesh, gain = yield from self._find(sample)
+        decided = yield from self._take_up(mesh, sample)
+        hops = yield from self._watch_first_hops(decided, sample, rows)
+        return self._answer(decided, rows, gain, tellers)._replace(first_hops=hops)
+
+    def _answer(self, decided: Generation | None, rows: int, gain: float, tellers: Integers | None) -> Answer:
+        hops = FirstHops(*self._evidence.shape)
+        return Answer(decided, rows, gain, tellers, self._is_independent, self._prices, hops)
+
+    def _choose_rows(self) -> Steps[int]:
+        """Count the newest rows that are evidence.
+
+        That is all of them, unless those since a change do not agree with the others.
+        """
+        every, fresh = len(self._evidence.rows), self.question.fresh
+        if fresh is None or fresh >= every:
+            return every
+        buckets, outcomes = self._evidence.rows.newest(every)
+        older, newer = slice(None, every - fresh), slice(every - fresh, None)
+        both = (buckets[older], outcomes[older]), (buckets[newer], outcomes[newer])
+        same = yield from agree(*both, self._evidence.shape[1], self.work)
+        return every if same else fresh
+
+    def _price_sample(self, rows: int) -> Steps[Sample]:
+        """Make a sample of the newest rows, with what was seen of them, and what they cost.
+
+        What could not be seen is as usual.
+        """
+        reservoir, question = self._evidence.rows, self.question
+        buckets, outcomes = reservoir.newest(rows)
+        filled = np.where(np.isnan(outcomes), np.broadcast_to(question.shares, outcomes.shape), outcomes)
+        if self._plan.costs == "time":
+            yield from self._prices.learn(buckets, *reservoir.timed(rows), self.work, question.step)
+        prices, numbers = self._prices.price(buckets), reservoir.number(rows)
+        return Sample(buckets=buckets, outcomes=filled, prices=prices, numbers=numbers)
+
+    def _find_tellers(self, rows: int) -> Steps[Integers]:
+        """Name the attribute that tells most of each operator, by the newest rows; older ones are of another stream."""
+        reservoir, tables = self._evidence.rows, self._tables
+        told, outcomes = self._evidence.tell(rows)
+        anew = rows < len(reservoir)
+        used = () if anew else tables.attributes
+        tellers = yield from find_tellers(reservoir.newest(rows)[0], outcomes, used, self.work)
+        yield self.work.step()
+        tables.take_up(tellers, told, outcomes, anew=anew)
+        # Hashed values that are unlike make operators seem to agree: only rows say it whose values are told apart.
+        singly = [attribute for attribute in tables.attributes if attribute in tables.refined]
+        some = (told[:, singly] >= FIRST_VALUE).all(axis=1)
+        apart = outcomes[some] - tables.predict(told[some], self.question.shares)
+        is_known = not singly or len(apart) >= FEWEST_TOLD
+        self._is_independent = not is_known or are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
+        return tellers
+
+    def _find(self, sample: Sample) -> Steps[Found]:
+        """Find a mesh: by a search, or by what has been counted since, if nothing else is new."""
+        question, present = self.question, self._present
+        finder = Finder(
+            training=self._plan.training,
+            overheads=question.overheads,
+            prices=question.prices,
+            legality=self._legality,
+            chance=np.random.default_rng(question.seed),
+            work=self.work,
+            by_bucket=self._tables,
+            priced=self._prices.tables,
+            is_independent=self._is_independent,
+        )
+        if present is not None and question.is_recount:
+            return finder.recount(sample, present)
+        return finder.find(sample)
+
+    def _take_up(self, mesh: Mesh, sample: Sample) -> Steps[Generation]:
+        """Take a mesh up, with what it promises."""
+        question, tables = self.question, self._tables
+        how = (self._plan.tolerance, self._plan.window)
+        promised = tables.predict(sample.told, question.shares) if mesh.is_grid else sample.outcomes
+        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
+        is_counted = tables.rows > SURE_OF_ORDERS * sample.outcomes.size
+        believed = promised, promised if is_counted else sample.outcomes
+        yield self.work.step()
+        named = question.number, question.reason
+        return (
+            yield from Generation.decide(named, mesh, sample, question.prices, self._legality, how, believed, self.work)
+        )
+
+    def _watch_first_hops(self, decided: Generation, sample: Sample, rows: int) -> Steps[FirstHops]:
+        """Take the sample for the reference of what comes."""
+        buckets, outcomes = self._evidence.rows.newest(rows)
+        hops = FirstHops(*self._evidence.shape)
+        given, ready = decided.mesh.give_ways(sample), self._legality.find_ready(())
+        for operator in ready:
+            ways = [way for way, wheel in enumerate(decided.wheels) if operator in wheel.sets[0]]
+            if ways:
+                hops.expect(ways, operator, given, buckets, outcomes[:, operator])
+                yield self.work.step()
+        return hops
 
 
 class Saved(NamedTuple):
@@ -189,134 +298,8 @@ class UnderWay:
         return {"asked": [plain, saved.steps, saved.seconds]}, named
 
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; one from before decisions were taken in steps has none."""
+        """Go on from a snapshot; there is no question where nothing was under way."""
         if "asked" in plain:
             question, steps, seconds = plain["asked"]
             ours = {name.removeprefix(ASKED): array for name, array in arrays.items() if name.startswith(ASKED)}
             self._saved = Saved(Question.restore(question, ours), steps, seconds)
-
-
-class _Thinking:
-    """What is the same throughout a decision; `meshes` are the present one, and the former ones."""
-
-    def __init__(
-        self,
-        question: Question,
-        evidence: Evidence,
-        plan: MeshSettings,
-        legality: Legality,
-        meshes: tuple[Mesh | None, Sequence[Mesh]],
-        work: Work,
-    ) -> None:
-        self._question, self._evidence, self._plan, self._legality = question, evidence, plan, legality
-        self._meshes, self._work = meshes, work
-        self._tables, self._prices = question.tables.copy(), evidence.prices.copy()
-        self._is_independent = evidence.is_independent
-
-    def think(self) -> Steps[Answer]:
-        """Decide."""
-        rows = yield from self._choose_rows()
-        sample = yield from self._price_sample(rows)
-        yield self._work.step()
-        if self._question.may_wait and self._prices.is_open and self._evidence.may_time(self._prices):
-            return self._answer(None, rows, 0.0, None)
-        tellers = None if self._question.is_recount else (yield from self._find_tellers(rows))
-        yield self._work.step()
-        mesh, gain = yield from self._find(sample)
-        decided = yield from self._take_up(mesh, sample)
-        hops = yield from self._watch_first_hops(decided, sample, rows)
-        return self._answer(decided, rows, gain, tellers)._replace(first_hops=hops)
-
-    def _answer(self, decided: Generation | None, rows: int, gain: float, tellers: Integers | None) -> Answer:
-        hops = FirstHops(*self._evidence.shape)
-        return Answer(decided, rows, gain, tellers, self._is_independent, self._prices, hops)
-
-    def _choose_rows(self) -> Steps[int]:
-        """Count the newest rows that are evidence.
-
-        That is all of them, unless those since a change do not agree with the others.
-        """
-        every, fresh = len(self._evidence.rows), self._question.fresh
-        if fresh is None or fresh >= every:
-            return every
-        buckets, outcomes = self._evidence.rows.newest(every)
-        older, newer = slice(None, every - fresh), slice(every - fresh, None)
-        both = (buckets[older], outcomes[older]), (buckets[newer], outcomes[newer])
-        same = yield from agree(*both, self._evidence.shape[1], self._work)
-        return every if same else fresh
-
-    def _price_sample(self, rows: int) -> Steps[Sample]:
-        """Make a sample of the newest rows, with what was seen of them, and what they cost.
-
-        What could not be seen is as usual.
-        """
-        reservoir, question = self._evidence.rows, self._question
-        buckets, outcomes = reservoir.newest(rows)
-        filled = np.where(np.isnan(outcomes), np.broadcast_to(question.shares, outcomes.shape), outcomes)
-        if self._plan.costs == "time":
-            yield from self._prices.learn(buckets, *reservoir.timed(rows), self._work, question.step)
-        prices, numbers = self._prices.price(buckets), reservoir.number(rows)
-        return Sample(buckets=buckets, outcomes=filled, prices=prices, numbers=numbers)
-
-    def _find_tellers(self, rows: int) -> Steps[Integers]:
-        """Name the attribute that tells most of each operator, by the newest rows; older ones are of another stream."""
-        reservoir, tables = self._evidence.rows, self._tables
-        told, outcomes = self._evidence.tell(rows)
-        anew = rows < len(reservoir)
-        used = () if anew else tables.attributes
-        tellers = yield from find_tellers(reservoir.newest(rows)[0], outcomes, used, self._work)
-        yield self._work.step()
-        tables.take_up(tellers, told, outcomes, anew=anew)
-        # Hashed values that are unlike make operators seem to agree: only rows say it whose values are told apart.
-        singly = [attribute for attribute in tables.attributes if attribute in tables.refined]
-        some = (told[:, singly] >= FIRST_VALUE).all(axis=1)
-        apart = outcomes[some] - tables.predict(told[some], self._question.shares)
-        is_known = not singly or len(apart) >= FEWEST_TOLD
-        self._is_independent = not is_known or are_independent(apart[:, ~np.isnan(apart).any(axis=0)])
-        return tellers
-
-    def _find(self, sample: Sample) -> Steps[Found]:
-        """Find a mesh: by a search, or by what has been counted since, if nothing else is new."""
-        question, (present, former) = self._question, self._meshes
-        finder = Finder(
-            settings=replace(self._plan.settings, overheads=question.overheads),
-            prices=question.prices,
-            legality=self._legality,
-            chance=np.random.default_rng(question.seed),
-            work=self._work,
-            by_bucket=self._tables,
-            priced=self._prices.tables,
-            is_independent=self._is_independent,
-        )
-        if present is not None and question.is_recount:
-            return finder.recount(sample, present)
-        # After a change the present mesh is the last of the former ones; before the first it has no rivals.
-        return finder.find(sample, present, former if question.takes_former else ())
-
-    def _take_up(self, mesh: Mesh, sample: Sample) -> Steps[Generation]:
-        """Take a mesh up, with what it promises."""
-        question, tables = self._question, self._tables
-        how = (self._plan.tolerance, self._plan.window)
-        promised = tables.predict(sample.told, question.shares) if mesh.is_grid else sample.outcomes
-        # Rates that are from the sample alone are no surer than it: a lottery learns the order from the rows that come.
-        is_counted = tables.rows > SURE_OF_ORDERS * sample.outcomes.size
-        believed = promised, promised if is_counted else sample.outcomes
-        yield self._work.step()
-        named = question.number, question.reason
-        return (
-            yield from Generation.decide(
-                named, mesh, sample, question.prices, self._legality, how, believed, self._work
-            )
-        )
-
-    def _watch_first_hops(self, decided: Generation, sample: Sample, rows: int) -> Steps[FirstHops]:
-        """Take the sample for the reference of what comes."""
-        buckets, outcomes = self._evidence.rows.newest(rows)
-        hops = FirstHops(*self._evidence.shape)
-        given, ready = decided.mesh.give_ways(sample), self._legality.find_ready(())
-        for operator in ready:
-            ways = [way for way, wheel in enumerate(decided.wheels) if operator in wheel.sets[0]]
-            if ways:
-                hops.expect(ways, operator, given, buckets, outcomes[:, operator])
-                yield self._work.step()
-        return hops

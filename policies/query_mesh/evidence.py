@@ -125,7 +125,7 @@ class OperatorRates:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot of the same operators."""
         self._statistics = {name: Statistic(rows, 0, out, seconds) for name, rows, out, seconds in state["statistics"]}
-        self._hops = {operator: Hop(operator, pattern) for operator, pattern in state.get("hops", ())}
+        self._hops = {operator: Hop(operator, pattern) for operator, pattern in state["hops"]}
         self._prices = self._shares = self._common = None
 
 

@@ -1,13 +1,10 @@
-"""Finds the mesh of a decision: searched anew, one of the former ones, or the best single route.
+"""Finds the mesh of a decision: one that was searched for, a grid, or the best single route.
 
-A mesh that was searched for promises too much for the rows it was fitted to, so some rows of the sample test it. A
-former mesh was not made from these rows; where it does as well, the stream is as it was then, and the former mesh knows
-more than a small sample can say.
+A mesh that was searched for promises too much for the rows it was fitted to, so some rows of the sample test it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +16,8 @@ from eddy.policies.query_mesh.grid_mesh import Priced, make_grid
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.optimizer import Settings, find_single, optimize, refine_routes, restate
+from eddy.policies.query_mesh.optimizer import find_single, optimize, refine_routes
+from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.tails import share_tails
 from eddy.policies.shared.legality import Legality
 from eddy.policies.shared.sample import Sample
@@ -34,9 +32,6 @@ ROWS_UNSPARED = 50
 
 SURE_OF_SAVING = 0.5
 """Standard errors by which the saving must exceed the overhead, on rows that the mesh was not made for."""
-
-FORMER_MAY_COST = 1.03
-"""A former mesh is taken up again if it costs at most so much of what the new one promises for its own rows."""
 
 SURE_OF_OTHER_ROWS = 3.0
 """Standard errors beyond which older rows of the sample are of another stream than the newer ones."""
@@ -53,7 +48,8 @@ class Found(NamedTuple):
 class Finder:
     """What is the same throughout a decision."""
 
-    settings: Settings
+    training: int
+    overheads: Overheads
     prices: Floats
     legality: Legality
     chance: np.random.Generator
@@ -62,35 +58,27 @@ class Finder:
     priced: Priced
     is_independent: bool
 
-    def find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Steps[Found]:
-        """Find a mesh; one of the former ones, if it does as well."""
-        mesh, gain = yield from self._find(sample, present, former)
+    def find(self, sample: Sample) -> Steps[Found]:
+        """Find a mesh."""
+        mesh, gain = yield from self._search(sample)
         yield self.work.step()
         mesh = yield from self._share_tails(mesh, sample)
         return Found(mesh, gain)
 
     def _share_tails(self, mesh: Mesh, sample: Sample) -> Steps[Mesh]:
-        overheads, is_independent = self.settings.overheads, self.is_independent
+        overheads, is_independent = self.overheads, self.is_independent
         return share_tails(
             mesh, sample, self.prices, self.legality, overheads, self.work, is_independent=is_independent
         )
 
-    def _find(self, sample: Sample, present: Mesh | None, former: Sequence[Mesh]) -> Steps[Found]:
-        found = yield from self._search(sample, present)
-        known = [self._price(mesh, sample) for mesh in former]
-        if not known or min(known) > FORMER_MAY_COST * self._price(found.mesh, sample):
-            return found
-        best = restate(former[known.index(min(known))], sample, self.prices)
-        return Found(best, max(found.mesh.single_cost - min(known), 0.0))
-
-    def _search(self, sample: Sample, present: Mesh | None) -> Steps[Found]:
+    def _search(self, sample: Sample) -> Steps[Found]:
         """Search on most of the sample, and test on the rest.
 
         Where the mesh does not save enough there, the best single route takes its place.
         """
         held = self.chance.random(len(sample)) < TEST_SHARE
         if len(sample) < ROWS_UNSPARED or held.all() or not held.any():
-            mesh, _ = yield from self._optimize(sample, present)
+            mesh, _ = yield from self._optimize(sample)
             return Found(mesh, mesh.single_cost - mesh.cost)
         test = sample.part(held)
         yield self.work.step()
@@ -101,7 +89,7 @@ class Finder:
             quick = yield from self._try_grid(single, sample, test)
             if quick is not None and quick.gain > 0:
                 return quick
-        mesh, single = yield from self._optimize(sample.part(~held), present)
+        mesh, single = yield from self._optimize(sample.part(~held))
         yield self.work.step()
         found = self._test(mesh, single, test)
         grid = yield from self._try_grid(single, sample, test)
@@ -117,7 +105,7 @@ class Finder:
         if len(mesh.routes) == 1:
             return Found(mesh, 0.0)
         saved = single.price_rows(test, self.prices) - mesh.price_rows(test, self.prices)
-        overhead = self.settings.overheads.estimate(len(mesh.routes))
+        overhead = self.overheads.estimate(len(mesh.routes))
         is_sure = saved.mean() > overhead + SURE_OF_SAVING * float(saved.std()) / np.sqrt(len(saved))
         return Found(mesh, float(saved.mean()) if is_sure else 0.0)
 
@@ -137,8 +125,7 @@ class Finder:
         return Found(mesh, self._test(tried, single, test).gain)
 
     def _make_grid(self, sample: Sample, rates: ClassRates, orders: Integers | None = None) -> Steps[Mesh | None]:
-        overheads = self.settings.overheads
-        return make_grid(sample, rates, self.prices, self.legality, overheads, self.priced, self.work, orders)
+        return make_grid(sample, rates, self.prices, self.legality, self.overheads, self.priced, self.work, orders)
 
     def recount(self, sample: Sample, present: Mesh) -> Steps[Found]:
         """Make the grid anew, by what has been counted since."""
@@ -148,12 +135,8 @@ class Finder:
         shared = yield from self._share_tails(mesh, sample)
         return Found(shared, max(mesh.single_cost - mesh.cost, 0.0))
 
-    def _optimize(self, sample: Sample, present: Mesh | None) -> Steps[tuple[Mesh, Mesh]]:
-        return optimize(sample, self.prices, self.legality, self.settings, self.chance, self.work, present)
-
-    def _price(self, mesh: Mesh, sample: Sample) -> float:
-        """Price a row of a sample, with the overhead of the routes."""
-        return float(mesh.price_rows(sample, self.prices).mean()) + self.settings.overheads.estimate(len(mesh.routes))
+    def _optimize(self, sample: Sample) -> Steps[tuple[Mesh, Mesh]]:
+        return optimize(sample, self.prices, self.legality, self.training, self.overheads, self.work)
 
 
 def agree(older: tuple[Buckets, Floats], newer: tuple[Buckets, Floats], cells: int, work: Work) -> Steps[bool]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from eddy.classes.divider import Buckets
 from eddy.policies.query_mesh.learn.class_rates import ClassRates
-from eddy.policies.query_mesh.learn.grid import BUCKETS, Grid, count_groups, group_buckets
+from eddy.policies.query_mesh.learn.cut import BUCKETS
+from eddy.policies.query_mesh.learn.grid import Grid, count_groups, group_buckets
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
@@ -30,9 +31,6 @@ from eddy.policies.shared.orders import (
 )
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers, Mask
-
-FOUND_BY = "rates by bucket"
-
 
 Priced = Mapping[int, tuple[int, Floats]]
 """For operators whose price goes by class the attribute that it goes by, and the price of each of its buckets."""
@@ -91,10 +89,7 @@ def _make_mesh(
         share=tuple((rows / len(given)).tolist()),
         cost=overheads.total(seconds, levels, len(orders), len(grid.used)),
         single_cost=float(spent[0].mean()),
-        start_cost=float(spent[0].mean()),
-        looks=0,
         training=len(orders),
-        found_by=FOUND_BY,
     )
 
 

@@ -13,28 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch, Decision, RouteCost
 from eddy.policies.query_mesh.learn.grid import Grid
 from eddy.policies.query_mesh.learn.steps import Steps, Work
-from eddy.policies.query_mesh.learn.tree import LEAF, Tree
+from eddy.policies.query_mesh.learn.tree import Tree
 from eddy.policies.query_mesh.promise import BREACH_SHARE, PassCounts, Watch
 from eddy.policies.query_mesh.wheel import Wheel, or_sets
-from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
+from eddy.policies.shared.orders import price_own
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
-_NUMBERS = ("cost", "single_cost", "start_cost", "looks", "training", "found_by")
+_NUMBERS = ("cost", "single_cost", "training")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mesh:
-    """A mesh, and how it was found.
+    """A mesh, made from so many `training` tuples.
 
     `seconds` is what a row takes under each route, `share` how many of the rows go there; `cost` is what a row takes in
-    all, `single_cost` what it takes under the best single route, and `start_cost` what the search began with. From the
-    place `own` of its route on, each goes on as all others do; () where no route does.
+    all, `single_cost` what it takes under the best single route. From the place `own` of its route on, each goes on as
+    all others do; () where no route does.
     """
 
     routes: tuple[HopNumbers, ...]
@@ -43,10 +42,7 @@ class Mesh:
     share: tuple[float, ...]
     cost: float
     single_cost: float
-    start_cost: float
-    looks: int
     training: int
-    found_by: str
     own: tuple[int, ...] = ()
 
     @property
@@ -59,11 +55,6 @@ class Mesh:
         """Whether rows are classified by rates of buckets."""
         return isinstance(self.tree, Grid)
 
-    @property
-    def singly(self) -> tuple[int, ...]:
-        """The attributes whose values are told apart one by one."""
-        return self.tree.singly if isinstance(self.tree, Grid) else ()
-
     def is_like(self, other: Mesh) -> bool:
         """Tell whether another mesh sends every row the same way."""
         return self.routes == other.routes and self.tree.snapshot() == other.tree.snapshot()
@@ -71,26 +62,19 @@ class Mesh:
     def give_ways(self, sample: Sample) -> Integers:
         """Give each row of a sample its way."""
         used = list(self.tree.used)
-        return self.route(sample.buckets[:, used], sample.told[:, used])
-
-    def route(self, buckets: Buckets, numbers: ValueNumbers) -> Integers:
-        """Give each row its way, by its buckets and the numbers of its values."""
-        return self.tree.routes(buckets, numbers) if isinstance(self.tree, Grid) else self.tree.routes(buckets)
+        return self.tree.routes(sample.buckets[:, used], sample.told[:, used])
 
     def price_rows(self, sample: Sample, costs: Floats) -> Floats:
         """Price each row of a sample under the mesh, in seconds.
 
         Buckets may be left out where the tree asks for none.
         """
-        given = self.give_ways(sample)
-        spent: Floats = row_costs(sample.outcomes, sample.price(costs), self.routes)[np.arange(len(given)), given]
-        return spent
+        return price_own(sample.outcomes, sample.price(costs), np.array(self.routes)[self.give_ways(sample)])
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        names = ("seconds", "share", "own") if self.own else ("seconds", "share")
-        lists = {name: list(getattr(self, name)) for name in names}
+        lists = {name: list(getattr(self, name)) for name in ("seconds", "share", "own")}
         return {"routes": [list(route) for route in self.routes], **numbers, **lists, "tree": self.tree.snapshot()}
 
     @staticmethod
@@ -101,7 +85,7 @@ class Mesh:
             tree=(Grid if "group" in state["tree"] else Tree).restore(state["tree"]),
             seconds=tuple(state["seconds"]),
             share=tuple(state["share"]),
-            own=tuple(state.get("own", ())),
+            own=tuple(state["own"]),
             **{name: state[name] for name in _NUMBERS},
         )
 
@@ -220,8 +204,7 @@ class Generation:
     @cached_property
     def _tree(self) -> tuple[Branch, ...]:
         """The lines of the tree: asked for in every round, and always the same."""
-        tree = self.mesh.tree
-        return tree.branches() if isinstance(tree, Grid) else tuple(_branches(tree, 0, 0))
+        return self.mesh.tree.branches()
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -238,23 +221,16 @@ class Generation:
 
     @staticmethod
     def restore(state: Mapping[str, Any]) -> Generation:
-        """Restore a generation from a snapshot.
-
-        One without `passing` goes on with its mesh, and the next mesh has promises again.
-        """
-        mesh = Mesh.restore(state["mesh"])
-        watched = "passing" in state
-        passing = map(PassCounts.restore, state["passing"]) if watched else map(PassCounts.expect_nothing, mesh.routes)
+        """The generation that a snapshot was taken of."""
         return Generation(
             number=state["number"],
             reason=state["reason"],
             seconds=state["seconds"],
-            mesh=mesh,
-            # A snapshot from before prices went by class has the same ones for all ways.
-            costs=np.atleast_2d(np.array(state["costs"])) * np.ones((len(mesh.routes), 1)),
+            mesh=Mesh.restore(state["mesh"]),
+            costs=np.array(state["costs"]),
             watch=Watch.restore(state["watch"]),
             wheels=tuple(map(Wheel.restore, state["wheels"])),
-            passing=tuple(passing),
+            passing=tuple(map(PassCounts.restore, state["passing"])),
         )
 
 
@@ -283,7 +259,7 @@ def _make_promise(
 
     Where that is not what they did, all rows together say how far off a row is: a way may have but a few of them.
     """
-    seen, believed = (_price_given(some, given, routes, costs) for some in outcomes)
+    seen, believed = (price_own(some, costs[given], np.array(routes)[given]) for some in outcomes)
     off = float(np.sqrt(np.mean((seen - believed) ** 2)))
     rows = np.bincount(given, minlength=len(routes)).astype(np.float64)
     promised = np.bincount(given, believed, len(routes)) / np.maximum(rows, 1.0)
@@ -297,15 +273,6 @@ def _make_promise(
     )
 
 
-def _price_given(outcomes: Floats, given: Integers, routes: Sequence[HopNumbers], costs: Floats) -> Floats:
-    """The seconds that each row takes on the way that is given to it, all rows at once."""
-    ways = np.array(routes, np.int64)[given]
-    reached = np.ones(ways.shape)
-    np.take_along_axis(outcomes, ways[:, :-1], axis=1).cumprod(axis=1, out=reached[:, 1:])
-    found: Floats = (reached * costs[given[:, None], ways]).sum(axis=1)
-    return found
-
-
 def _mean(seconds: Floats) -> float:
     return float(seconds.mean()) if len(seconds) else 0.0
 
@@ -313,15 +280,3 @@ def _mean(seconds: Floats) -> float:
 def _some(outcomes: Floats, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Floats:
     """The outcomes of some rows; of all where there are none."""
     return outcomes[rows] if rows.any() else outcomes
-
-
-def _branches(tree: Tree, node: int, level: int) -> list[Branch]:
-    """The lines of a tree, from a node on."""
-    if tree.attribute[node] == LEAF:
-        return [Branch(level=level, way=int(tree.route[node]))]
-    found: list[Branch] = []
-    for child in dict.fromkeys(tree.child[node][tree.seen[node]].tolist()):
-        buckets = tuple(np.flatnonzero(tree.seen[node] & (tree.child[node] == child)).tolist())
-        found.append(Branch(level=level, attribute=int(tree.attribute[node]), buckets=buckets))
-        found += _branches(tree, child, level + 1)
-    return found

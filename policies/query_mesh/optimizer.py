@@ -6,15 +6,11 @@ classifier.
 It does better in two points. Routes are found anew for the rows that the tree really sends there, since a pruned tree
 divides rows otherwise than the partition did. And the outcome is priced with that tree, beside one route for all rows:
 a mesh that does not promise enough is dropped.
-
-The search begins with a partition: the former mesh's, one of `STARTS`, then random ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,13 +18,12 @@ from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.learn.tree import Labelled, Tree, induce, leaf
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
-from eddy.policies.query_mesh.search.lattice import Lattice, Partition, partition_of
-from eddy.policies.query_mesh.search.search import Effort, SearchResult, Strategy, search
+from eddy.policies.query_mesh.search.search import search
 from eddy.policies.query_mesh.search.training import Training, condense
-from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer, reach, row_costs
+from eddy.policies.shared.best_route import MOST_EXACT_OPERATORS, Exact, Greedy, Pricer, reach
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import INSTANT
-from eddy.policies.shared.orders import LEAST_SAVING, number_classes
+from eddy.policies.shared.orders import LEAST_SAVING, price_orders, price_own
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats, Integers
 
@@ -49,59 +44,29 @@ SETS_AT_ONCE = 100_000
 ROUTES_AT_ONCE = 16
 """Training tuples whose best routes are found in one step."""
 
-Start = Literal["content", "route", "random", "one", "each"]
-PARTS_OF_RANGE = 3
-"""Parts of an attribute's range that count as alike in content: two attributes make nine sets, about as many as a mesh
-has routes at most."""
-
-PARTITIONS_TO_PICK_FROM = 10
-"""Random partitions of which the cheapest is picked."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Settings of the search, by default the paper's.
-
-    See its tables 1 and 3.
-    """
-
-    training: int = 100
-    start: Start = "route"
-    strategy: Strategy = "improvement"
-    effort: Effort = field(default_factory=Effort)
-    overheads: Overheads = field(default_factory=Overheads)
-
 
 def optimize(
     sample: Sample,
     costs: Floats,
     legality: Legality,
-    settings: Settings,
-    chance: np.random.Generator,
+    most: int,
+    overheads: Overheads,
     work: Work,
-    former: Mesh | None = None,
 ) -> Steps[tuple[Mesh, Mesh]]:
-    """Find the best mesh that there are steps for, and the best single route.
+    """Find the best mesh that there are steps for, from so many training tuples at most, and the best single route.
 
-    The search begins with the former mesh, where there is one. `costs` are the seconds that an input of each operator
-    takes.
+    `costs` are the seconds that an input of each operator takes.
     """
     costs = np.maximum(sample.price(costs), INSTANT)
-    training = yield from condense(sample, settings.training, work)
+    training = yield from condense(sample, most, work)
     priced = yield from pricer(sample.outcomes, training.cell, costs, legality, work)
-    lattice = Lattice(priced, training.density, settings.overheads)
-    begin = _Starts(training, lattice, settings.start, chance, former, work)
-    found = yield from search(lattice, settings.strategy, settings.effort, begin.next, chance, work)
-    first = settings.start if former is None else "former"
-    by = f"{found.strategy} from {first}"
-    finding = _Finding(sample, costs, legality, settings.overheads, training, found, by, work)
-    single = finding.mesh((lattice.route((1 << len(lattice)) - 1),), leaf(0), None)
+    found = yield from search(priced, training.density, overheads, work)
+    finding = _Finding(sample, costs, legality, overheads, training, work)
+    single = finding.mesh(tuple(priced.routes(np.ones((1, len(training))))), leaf(0), None)
     yield work.step()
-    if len(found.partition) == 1:
+    if len(found.routes) == 1:
         return single, single
-    lattice.find_routes(found.partition)
-    routes = [lattice.route(part) for part in found.partition]
-    several = yield from finding.learn(routes, found.partition, lattice, single)
+    several = yield from finding.learn(found.routes, found.label, single)
     return (several if several.cost < single.cost * (1 - LEAST_SAVING) else single), single
 
 
@@ -111,7 +76,7 @@ def find_single(sample: Sample, costs: Floats, legality: Legality, work: Work) -
     priced = yield from pricer(sample.outcomes, np.zeros(len(sample), np.int64), prices, legality, work)
     route = priced.routes(np.ones((1, 1)))[0]
     yield work.step()
-    cost = float(row_costs(sample.outcomes, prices, [route]).mean())
+    cost = float(price_orders(sample.outcomes, prices, np.array([route])).mean())
     return Mesh(
         routes=(route,),
         tree=leaf(0),
@@ -119,10 +84,7 @@ def find_single(sample: Sample, costs: Floats, legality: Legality, work: Work) -
         share=(1.0,),
         cost=cost,
         single_cost=cost,
-        start_cost=cost,
-        looks=0,
         training=1,
-        found_by="one for all",
     )
 
 
@@ -139,16 +101,12 @@ def refine_routes(mesh: Mesh, sample: Sample, costs: Floats, legality: Legality,
     distinct = tuple(dict.fromkeys(routes))
     tree = mesh.tree.renumber([distinct.index(route) for route in routes]) if len(distinct) > 1 else leaf(0)
     yield work.step()
-    return restate(replace(mesh, routes=distinct, tree=tree), sample, costs)
-
-
-def restate(mesh: Mesh, sample: Sample, costs: Floats) -> Mesh:
-    """The same mesh, with what each of its routes costs and carries by a sample."""
-    given = mesh.give_ways(sample)
-    rows = np.bincount(given, minlength=len(mesh.routes))
-    spent = np.bincount(given, mesh.price_rows(sample, costs), len(mesh.routes))
+    refined = replace(mesh, routes=distinct, tree=tree)
+    given = refined.give_ways(sample)
+    rows = np.bincount(given, minlength=len(distinct))
+    spent = np.bincount(given, refined.price_rows(sample, costs), len(distinct))
     return replace(
-        mesh,
+        refined,
         seconds=tuple((spent / np.maximum(rows, 1)).tolist()),
         share=tuple((rows / len(given)).tolist()),
     )
@@ -204,40 +162,6 @@ def are_independent(apart: Floats) -> bool:
     return bool((np.abs(together.sum(axis=0)) <= SURE_OF_DEPENDENCE * spread).all())
 
 
-class _Starts:
-    """Partitions to begin with: the former mesh's, a start, then random ones."""
-
-    def __init__(
-        self,
-        training: Training,
-        lattice: Lattice,
-        start: Start,
-        chance: np.random.Generator,
-        former: Mesh | None,
-        work: Work,
-    ) -> None:
-        self._training, self._lattice, self._chance, self._former, self._work = training, lattice, chance, former, work
-        self._starts: list[Start] = [start]
-
-    def next(self) -> Steps[Partition]:
-        """Make the next one."""
-        former, self._former = self._former, None
-        if former is not None:
-            return partition_of(former.tree.routes(self._training.buckets[:, list(former.tree.used)]))
-        start = self._starts.pop() if self._starts else "random"
-        if start == "route":
-            yield from _find_each_route(self._lattice, self._work)
-        yield self._work.step()
-        return STARTS[start](self._training, self._lattice, self._chance)
-
-
-def _find_each_route(lattice: Lattice, work: Work) -> Steps[None]:
-    """Find the best route of each training tuple."""
-    for begun in range(0, len(lattice), ROUTES_AT_ONCE):
-        lattice.find_routes([1 << number for number in range(begun, min(begun + ROUTES_AT_ONCE, len(lattice)))])
-        yield work.step()
-
-
 @dataclass(frozen=True)
 class _Finding:
     """The constants while a partition becomes a mesh."""
@@ -247,16 +171,14 @@ class _Finding:
     legality: Legality
     overheads: Overheads
     training: Training
-    found: SearchResult
-    found_by: str
     work: Work
 
-    def learn(self, routes: list[HopNumbers], partition: Partition, lattice: Lattice, single: Mesh) -> Steps[Mesh]:
+    def learn(self, routes: list[HopNumbers], place: Integers, single: Mesh) -> Steps[Mesh]:
         """Learn the tree for a partition, then routes, then the tree.
 
-        The routes are those that are best for the rows of the first tree.
+        `place` says which route each training tuple takes. In the end routes are those that are best for the rows of
+        the first tree.
         """
-        place = np.stack([lattice.members(part) for part in partition]).argmax(axis=0)
         label = place[self.training.cell]
         tree = yield from self._tree(routes, label)
         given = self._route_rows(tree)
@@ -293,8 +215,8 @@ class _Finding:
         small = ~np.isin(label, large)
         for number in np.unique(label[small]).tolist():
             some = label == number
-            seconds = row_costs(self.sample.outcomes, self.costs, left)[some]
-            place[some] = int(seconds.mean(axis=0).argmin())
+            seconds = price_orders(self.sample.outcomes, self.costs, np.array(left))[:, some]
+            place[some] = int(seconds.mean(axis=1).argmin())
         return left, place
 
     def mesh(self, routes: tuple[HopNumbers, ...], tree: Tree, single: Mesh | None) -> Mesh:
@@ -303,7 +225,7 @@ class _Finding:
         Without `single` it is the one that others are compared with.
         """
         given = self._route_rows(tree)
-        seconds = row_costs(self.sample.outcomes, self.costs, routes)[np.arange(len(given)), given]
+        seconds = price_own(self.sample.outcomes, self.costs, np.array(routes)[given])
         rows = np.bincount(given, minlength=len(routes))
         levels = tree.levels(self.sample.buckets[:, list(tree.used)])
         cost = self.overheads.total(seconds, levels, len(routes), len(tree.used))
@@ -314,60 +236,14 @@ class _Finding:
             share=tuple((rows / len(given)).tolist()),
             cost=cost,
             single_cost=cost if single is None else single.cost,
-            start_cost=self.found.start_cost,
-            looks=self.found.looks,
             training=len(self.training),
-            found_by=self.found_by,
         )
 
     def _tree(self, routes: list[HopNumbers], label: Integers) -> Steps[Tree]:
-        seconds = row_costs(self.sample.outcomes, self.costs, routes)
-        rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds)
+        seconds = price_orders(self.sample.outcomes, self.costs, np.array(routes))
+        rows = Labelled(buckets=self.sample.buckets, label=label, seconds=seconds.T)
         yield self.work.step()
         return (yield from induce(rows, self.training.informative, self.overheads.level, self.work))
 
     def _route_rows(self, tree: Tree) -> Integers:
         return tree.routes(self.sample.buckets[:, list(tree.used)])
-
-
-def content_driven(training: Training, _lattice: Lattice, _chance: np.random.Generator) -> Partition:
-    """Training tuples with similar buckets together (CDA)."""
-    used = training.buckets[:, list(training.informative)].astype(np.int64)
-    low = used.min(axis=0, initial=255)
-    width = np.maximum(used.max(axis=0, initial=0) - low + 1, 1)
-    return partition_of(number_classes(((used - low) * PARTS_OF_RANGE // width).astype(np.uint8))[1])
-
-
-def route_driven(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
-    """Training tuples with the same best route together (RDA)."""
-    lattice.find_routes([1 << number for number in range(len(lattice))])
-    routes = [lattice.route(1 << number) for number in range(len(lattice))]
-    numbers = {route: number for number, route in enumerate(dict.fromkeys(routes))}
-    return partition_of(np.array([numbers[route] for route in routes]))
-
-
-def random_pick(_training: Training, lattice: Lattice, chance: np.random.Generator) -> Partition:
-    """The cheapest of some random partitions (RP)."""
-    most = chance.integers(1, len(lattice) + 1, PARTITIONS_TO_PICK_FROM)
-    partitions = [partition_of(chance.integers(0, sets, len(lattice))) for sets in most.tolist()]
-    costs = lattice.costs(partitions)
-    return partitions[costs.index(min(costs))]
-
-
-def extreme_one(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
-    """One route for all (E1R)."""
-    return ((1 << len(lattice)) - 1,)
-
-
-def extreme_each(_training: Training, lattice: Lattice, _chance: np.random.Generator) -> Partition:
-    """A route for each training tuple (Extreme-N)."""
-    return tuple(1 << number for number in range(len(lattice)))
-
-
-STARTS: dict[Start, Callable[[Training, Lattice, np.random.Generator], Partition]] = {
-    "content": content_driven,
-    "route": route_driven,
-    "random": random_pick,
-    "one": extreme_one,
-    "each": extreme_each,
-}

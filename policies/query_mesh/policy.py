@@ -8,22 +8,20 @@ way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from eddy.classes.classifier import choose
 from eddy.contracts import Classes, Leg, Observation, Policy, Setting, State, Task
-from eddy.errors import QueryError, check_choice, check_whole
+from eddy.errors import QueryError, check_whole
 from eddy.observe.insight import Insight
 from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.join_routes import JoinRoutes
-from eddy.policies.query_mesh.learn.grid import BUCKETS
+from eddy.policies.query_mesh.learn.cut import BUCKETS
 from eddy.policies.query_mesh.mesh import Generation, Mesh
-from eddy.policies.query_mesh.optimizer import STARTS, Settings, Start
 from eddy.policies.query_mesh.round_steps import RoundSteps
 from eddy.policies.query_mesh.rusters import Handed, Ruster, Sampled
-from eddy.policies.query_mesh.search.search import Effort, Strategy
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.policies.shared.call_counts import SAMPLE, Uses
 from eddy.policies.shared.checks import check_costs, check_share
@@ -48,9 +46,9 @@ class QueryMesh(Policy):
 
     It searches over sets of routes. `attributes` are those that may classify; all that can, when none are named. `d` is
     the number of buckets of each, as many as are of use where none is given; `S` is the rows of a sample, `T` the
-    training tuples that it is condensed to. `strategy` and `start` say how the best set of routes is searched for,
-    `budget_ms` for how long at most. Operators whose exchange costs less than `tolerance`, a share of the route's cost,
-    are taken in an order that a lottery draws. `window` is the number of rows after which what a row costs counts half.
+    training tuples that it is condensed to, `budget_ms` how long a decision may take. Operators whose exchange costs
+    less than `tolerance`, a share of the route's cost, are taken in an order that a lottery draws. `window` is the
+    number of rows after which what a row costs counts half.
 
     >>> QueryMesh(Setting(operators=("cheap", "dear")), d=8).features.buckets
     8
@@ -64,8 +62,6 @@ class QueryMesh(Policy):
         d: int | None = None,
         S: int = 1_000,  # noqa: N803  the paper's name
         T: int = 100,  # noqa: N803  the paper's name
-        strategy: Strategy = "improvement",
-        start: Start = "route",
         budget_ms: float = 200,
         tolerance: float = 0.01,
         window: int = 1_000,
@@ -75,14 +71,13 @@ class QueryMesh(Policy):
         check_costs(costs, where=where)
         for name, count in (("S", S), ("T", T), ("window", window)):
             check_whole(count, name, where=where)
-        check_choice(strategy, get_args(Strategy), "strategy", where=where)
-        check_choice(start, STARTS, "start", where=where)
         if not isinstance(budget_ms, int | float) or isinstance(budget_ms, bool) or budget_ms <= 0:
             raise QueryError(f"{where}: budget_ms: expected a number of milliseconds above 0, got {budget_ms!r}")
         check_share(tolerance, "tolerance", where=where)
         self.features = choose(attributes, setting.columns, d, where=where)
-        settings = Settings(training=T, start=start, strategy=strategy, effort=Effort(seconds=budget_ms / 1_000))
-        self._plan = MeshSettings(costs=costs, sample=S, window=window, tolerance=tolerance, settings=settings)
+        self._plan = MeshSettings(
+            costs=costs, sample=S, training=T, seconds=budget_ms / 1_000, window=window, tolerance=tolerance
+        )
         self._operators, self._prices, self._clock = setting.operators, setting.prices, setting.clock
         # Where only calls count, the time that is taken to think of them does not: no clock is asked.
         self._watch = setting.clock if costs == "time" else float
@@ -101,7 +96,7 @@ class QueryMesh(Policy):
         told = {origin: stream.decision for origin, (stream, _) in self._streams.items()}
         for origin, (plain, _) in self._restored.items():
             made_for = plain["made for"]
-            if plain.get("told", False) and self._setting(origin, made_for[0]) == made_for:
+            if plain["told"] and self._setting(origin, made_for[0]) == made_for:
                 told[origin] = Generation.restore(plain["current"]).decision(origin, made_for[0])
         decisions = [decision for _, decision in sorted(told.items())]
         joins = {**self._restored_joins, **{origin: routes.snapshot() for origin, routes in self._joins.items()}}
@@ -306,20 +301,20 @@ class QueryMesh(Policy):
         calm += [routes.is_calm for routes in self._joins.values()]
         # Streams that were restored are as they were, until their first rows come.
         restored = [*(plain for plain, _ in self._restored.values()), *self._restored_joins.values()]
-        calm += [plain["calm"] for plain in restored if "calm" in plain]
+        calm += [plain["calm"] for plain in restored]
         return bool(calm) and all(calm)
 
     @property
     def is_new(self) -> bool:
         """Whether there is no mesh of some stream yet, nor any that was given up."""
-        restored = any(plain.get("new", False) for plain, _ in self._restored.values())
+        restored = any(plain["new"] for plain, _ in self._restored.values())
         is_empty = not (self._streams or self._restored or self._joins or self._restored_joins)
         return is_empty or restored or any(stream.is_new for stream, _ in self._streams.values())
 
     @property
     def is_urgent(self) -> bool:
         """Whether some stream has changed, and waits for a sample; or calls alone count."""
-        restored = [plain.get("urgent", False) for plain, _ in self._restored.values()]
+        restored = [plain["urgent"] for plain, _ in self._restored.values()]
         waiting = any(restored) or any(stream.is_urgent for stream, _ in self._streams.values())
         return waiting or self._plan.costs == "unit"
 
@@ -352,12 +347,12 @@ class QueryMesh(Policy):
         What it has of a stream is taken up when the stream's first rows come.
         """
         self._uses.restore(state["uses"])
-        self._restored_joins = dict(state.get("joins", {}))
+        self._restored_joins = dict(state["joins"])
         for number, (origin, plain) in enumerate(state["streams"].items()):
             own = f"{number} "
             arrays = {name.removeprefix(own): value for name, value in state.items() if name.startswith(own)}
             self._restored[origin] = (plain, arrays)
-        for number, (origin, samples) in enumerate(state.get("handed", {}).items()):
+        for number, (origin, samples) in enumerate(state["handed"].items()):
             self._handed[origin] = [
                 Handed.restore(plain, *(state[f"handed {number} {place} {name}"] for name in ("buckets", "outcomes")))
                 for place, plain in enumerate(samples)
@@ -368,11 +363,11 @@ def _split(
     mesh: Mesh, task: Task, some: Integers | None, rows: Integers, stream: StreamMesh
 ) -> Iterator[tuple[int, Integers, Classes]]:
     """Give the rows of each way of a mesh, and the classes among them."""
-    used, singly = mesh.tree.used, mesh.singly
+    used, singly = mesh.tree.used, mesh.tree.singly
     if singly:
         numbers = task.buckets.numbers(used, singly, some)
         buckets = stream.evidence.find_buckets(used, numbers)
-        return split_ways(mesh.route(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
+        return split_ways(mesh.tree.routes(buckets, numbers), rows, used[:1], buckets[:, :1], BUCKETS)
     examples, which = number_classes(task.buckets(used, some))
     return split_lots(mesh.tree.routes(examples), which, rows, used, examples)
 

@@ -211,14 +211,6 @@ class PassCounts:
             left = left * outcomes[:, list(one)].prod(axis=1)
         return PassCounts(watched, promises, costs.tolist(), window)
 
-    @staticmethod
-    def expect_nothing(_route: Sequence[int]) -> PassCounts:
-        """Expect nothing of a way.
-
-        A checkpoint from before operators were watched has no promises of theirs.
-        """
-        return PassCounts((), {}, (), 1)
-
     def count(self, operator: int, rows: int, out: float) -> None:
         """Count what an operator made of rows on this way."""
         if operator in self._promises:

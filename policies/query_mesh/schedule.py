@@ -13,7 +13,6 @@ usual.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from eddy.observe.statistics import fading
 from eddy.policies.query_mesh.evidence import Evidence, OperatorRates
@@ -247,15 +246,9 @@ class Schedule:
         """Tell whether deciding again costs little beside operators."""
         return self._rates.costs == "unit" or self.numbers["budget"] > 0
 
-    def restore(self, numbers: Mapping[str, float], current: Generation | None) -> None:
+    def restore(self, numbers: Mapping[str, float]) -> None:
         """Go on from a snapshot."""
-        self.numbers = {name: float(numbers.get(name, 0.0)) for name in NUMBERS}
-        if "next" not in numbers and current is not None:
-            self.numbers["next"] = current.number + 1.0
-        # A snapshot from before there were stages has a mesh, or begins with the first of them.
-        if "stage" not in numbers:
-            self.numbers["stage"] = 0.0 if current is not None else float(self.size(STAGES[0]))
-            self.numbers["known"] = self.numbers["decided"]
+        self.numbers = dict(numbers)
 
 
 class Pace:
@@ -304,7 +297,6 @@ class Pace:
         """Plain values, between two rounds."""
         return [self._step, self._round, self._left]
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; one from before decisions were taken in steps has none."""
-        if "pace" in state:
-            self._step, self._round, self._left = state["pace"]
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a snapshot."""
+        self._step, self._round, self._left = state

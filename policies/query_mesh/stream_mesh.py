@@ -4,8 +4,7 @@ Section 5 of the Query Mesh paper has a self-routing fabric that executes a mesh
 class keeps what is known of one stream's rows and the generation of the mesh that rows set out on.
 
 It decides in stages (`schedule`). When the mesh breaks a promise (`promise`), or its first operators treat classes
-otherwise than before (`first_hops`), the stages begin again. Older rows stay evidence if the new ones agree with them,
-and former meshes are tried first.
+otherwise than before (`first_hops`), the stages begin again. Older rows stay evidence if the new ones agree with them.
 """
 
 from __future__ import annotations
@@ -43,12 +42,7 @@ USUAL_TRY = 50e-3
 LEAST_DECISION = 10e-3
 """Seconds that a decision may take at least, however cheap the sample was: a grid takes half, a search some looks."""
 
-MOST_FORMER = 4
-"""Former meshes that are kept: a stream that returns to what it was mostly has two or three states."""
-
 CLASSES_CHANGED = "{} treats classes otherwise than before, by {:.1f} standard errors"
-
-NO_TABLES: Mapping[str, Any] = {"old": (), "new": ()}
 
 
 class StreamMesh:
@@ -79,7 +73,8 @@ class StreamMesh:
         self._reason = reason
         self._noticed = ""
         self._told: tuple[Generation, Decision] | None = None
-        self._former: list[Mesh] = []
+        # The mesh that rows went by when the stages began.
+        self._former: Mesh | None = None
         self._first_hops = FirstHops(*shape)
         self.looks = Looks(is_free=plan.costs == "unit")
         self.notes = Noting()
@@ -145,10 +140,7 @@ class StreamMesh:
         """Sample and decide anew: the stream has changed."""
         self._reason, self._noticed = reason, ""
         self.schedule.begin()
-        # A grid is made of tables, which know more by now.
-        if self.current is not None and not self.current.mesh.is_grid:
-            mesh = self.current.mesh
-            self._former = [*(one for one in self._former if not one.is_like(mesh)), mesh][-MOST_FORMER:]
+        self._former = None if self.current is None else self.current.mesh
 
     def learn(self, hops: Sequence[Hop], statistics: Sequence[Statistic], steps: int = 0) -> None:
         """Count what operators did, in so many steps."""
@@ -182,7 +174,7 @@ class StreamMesh:
         self.under_way.drop()
         self.evidence.forget()
         self._first_hops = FirstHops(*self._shape)
-        self._former = [mesh for mesh in self._former if set(changed).isdisjoint(mesh.tree.used)]
+        self._former = None
         if self.current is not None and not set(changed).isdisjoint(self.current.mesh.tree.used):
             self.current = None
             self._begin_stages("attributes were cut into other buckets")
@@ -239,9 +231,9 @@ class StreamMesh:
             self.under_way.ask(self._ask(seed))
         if not steps:
             return
-        meshes = None if self.current is None else self.current.mesh, self._former
+        present = None if self.current is None else self.current.mesh
         deciding = self.under_way.go_on(
-            lambda question: Deciding(question, self.evidence, self._plan, legality, meshes)
+            lambda question: Deciding(question, self.evidence, self._plan, legality, present)
         )
         before, started = deciding.work.steps, clock()
         answer = deciding.go_on(steps)
@@ -270,12 +262,11 @@ class StreamMesh:
             tables=self.evidence.by_bucket.copy(),
             is_recount=mesh is not None and mesh.is_grid and schedule.is_recount,
             may_wait=schedule.is_staged and schedule.may_wait,
-            takes_former=schedule.is_staged,
         )
 
     def _count_seconds(self) -> float:
         """The seconds that a decision may take: no longer than it took to sample its rows."""
-        most = self._plan.settings.effort.seconds
+        most = self._plan.seconds
         if self._plan.costs == "unit":
             return most
         return min(most, max(len(self.evidence.rows) * float(self.rates.prices().sum()), LEAST_DECISION))
@@ -310,7 +301,7 @@ class StreamMesh:
         if not was_staged:
             is_idle = self.current is not None and mesh.is_like(self.current.mesh)
         else:
-            is_idle = bool(schedule.numbers["since"] and self._former and mesh.is_like(self._former[-1]))
+            is_idle = bool(schedule.numbers["since"]) and self._former is not None and mesh.is_like(self._former)
             if schedule.numbers["since"]:
                 self.evidence.rows.keep(rows)
         schedule.numbers["patience"] += is_idle
@@ -345,7 +336,7 @@ class StreamMesh:
             "numbers": {name: float(number) for name, number in self.schedule.numbers.items()},
             "total": self.evidence.rows.total,
             "begun": self.evidence.rows.begun,
-            "former": [mesh.snapshot() for mesh in self._former],
+            "former": None if self._former is None else self._former.snapshot(),
             "first hops": self._first_hops.snapshot(),
             "looks": self.looks.snapshot(),
             "notes": self.notes.snapshot(),
@@ -362,20 +353,19 @@ class StreamMesh:
         """Go on from a snapshot of the same operators."""
         self.rates.restore(plain)
         self.current = None if plain["current"] is None else Generation.restore(plain["current"])
-        self._reason, self._noticed = plain["reason"], plain.get("noticed", "")
-        self.schedule.restore(plain["numbers"], self.current)
-        self._former = [Mesh.restore(mesh) for mesh in plain.get("former", ())]
-        self._first_hops.restore(plain.get("first hops", NO_TABLES))
-        self.looks.restore(plain.get("looks", (0.0, 0.0)))
-        self.notes.restore(plain.get("notes", (0.0, 0.0)))
-        self._editions.restore(plain.get("editions", ()))
-        self.evidence.prices.restore(plain.get("class prices", ((), ())))
-        self.evidence.tried = plain.get("tried", 0)
-        if "guard" in plain:
-            self.guard.restore(plain["guard"])
-        self.evidence.rows.restore(plain["total"], plain.get("begun", 0), arrays)
+        self._reason, self._noticed = plain["reason"], plain["noticed"]
+        self.schedule.restore(plain["numbers"])
+        self._former = None if plain["former"] is None else Mesh.restore(plain["former"])
+        self._first_hops.restore(plain["first hops"])
+        self.looks.restore(plain["looks"])
+        self.notes.restore(plain["notes"])
+        self._editions.restore(plain["editions"])
+        self.evidence.prices.restore(plain["class prices"])
+        self.evidence.tried = plain["tried"]
+        self.guard.restore(plain["guard"])
+        self.evidence.rows.restore(plain["total"], plain["begun"], arrays)
         self.evidence.by_bucket.restore(arrays)
-        self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain.get("refined", ())})
-        self.evidence.is_independent = plain.get("independent", False)
-        self.pace.restore(plain)
+        self.evidence.refine({a: np.array(buckets, np.uint8) for a, buckets in plain["refined"]})
+        self.evidence.is_independent = plain["independent"]
+        self.pace.restore(plain["pace"])
         self.under_way.restore(plain, arrays)

@@ -14,9 +14,8 @@ import numpy as np
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.policies.query_mesh.mesh import Mesh
 from eddy.policies.query_mesh.search.cost import Overheads
-from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.orders import sort_by_merit
+from eddy.policies.shared.orders import price_orders, sort_by_merit
 from eddy.policies.shared.sample import Sample
 from eddy.tuples.arrays import Floats
 
@@ -54,7 +53,8 @@ def share_tails(
             continue
         ends = [_end(route, place, common) for place in begun]
         outcomes = _take_mean(sample.outcomes[some], usual) if is_independent else sample.outcomes[some]
-        spent = row_costs(outcomes, prices[some].mean(axis=0), ends).mean(axis=0) * overheads.rows * some.mean()
+        spent = price_orders(outcomes, prices[some].mean(axis=0), np.array(ends)).mean(axis=1)
+        spent *= overheads.rows * some.mean()
         steps = np.array(begun) * overheads.step
         best = int((spent + steps).argmin())
         found.append((ends[best], begun[best]))

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from eddy.policies.shared.best_route import row_costs
 from eddy.policies.shared.legality import HopNumbers, Legality
-from eddy.policies.shared.orders import SMALLEST_REACH
+from eddy.policies.shared.orders import SMALLEST_REACH, price_orders
 from eddy.tuples.arrays import Floats
 
 Sets = tuple[tuple[int, ...], ...]
@@ -49,13 +48,13 @@ def or_sets(outcomes: Floats, costs: Floats, route: HopNumbers, legality: Legali
     nothing is drawn.
     """
     swapped = [(*route[:i], route[i + 1], route[i], *route[i + 2 :]) for i in range(len(route) - 1)]
-    seconds = row_costs(outcomes, costs, [route, *swapped])
-    dearer = seconds[:, 1:] - seconds[:, :1]
-    chance = SURE_OF_ORDER * dearer.std(axis=0) / np.sqrt(len(outcomes))
-    allowed = np.maximum(tolerance * seconds[:, 0].mean(), chance)
+    seconds = price_orders(outcomes, costs, np.array([route, *swapped]))
+    dearer = seconds[1:] - seconds[0]
+    chance = SURE_OF_ORDER * dearer.std(axis=1) / np.sqrt(len(outcomes))
+    allowed = np.maximum(tolerance * seconds[0].mean(), chance)
     early = count_early(outcomes, route)
     sets: list[list[int]] = [[route[0]]]
-    for place, is_near in enumerate((dearer.mean(axis=0) <= allowed).tolist()):
+    for place, is_near in enumerate((dearer.mean(axis=1) <= allowed).tolist()):
         operator, begun = route[place + 1], place + 1 - len(sets[-1])
         free = {operator, *sets[-1]} <= set(legality.find_ready(route[:begun]))
         if free and len(sets[-1]) < LARGEST_OR_SET and is_near and place + 1 < early:

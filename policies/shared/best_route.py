@@ -17,27 +17,19 @@ from typing import Protocol
 import numpy as np
 
 from eddy.policies.shared.legality import HopNumbers, Legality, bits
+from eddy.policies.shared.orders import price_orders
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_EXACT_OPERATORS = 10
 """Operators up to which all 2^n sets are counted: 1,024 numbers for each training tuple, 0.8 MB for 100 of them. Each
 operator more doubles that."""
 
-COSTS_AT_ONCE = 50_000
-"""Rows times operators of all routes that are priced in one go: half a megabyte, which stays in a processor's cache."""
-
 
 class Pricer(Protocol):
-    """Prices sets of training tuples, each on its best route."""
-
-    def price(self, members: Floats) -> Floats:
-        """The seconds of the rows of each set, under its best route.
-
-        `members` has a row for each set, a column for each tuple.
-        """
+    """Finds the best routes of sets of training tuples, and prices tuples on them."""
 
     def routes(self, members: Floats) -> list[HopNumbers]:
-        """The best route for each set."""
+        """The best route for each set; `members` has a row for each set, a column for each tuple."""
 
     def price_rows(self, route: Sequence[int]) -> Floats:
         """Price each training tuple on a route, in seconds."""
@@ -59,11 +51,6 @@ class Exact:
         self._is_uniform = costs.ndim == 1
         self._nowhere = reaches.shape[1]
         self._layers, self._steps = legality.layers()
-
-    def price(self, members: Floats) -> Floats:
-        """Price each set under its best route, in seconds."""
-        best: Floats = self._rest(members)[0]
-        return best
 
     def routes(self, members: Floats) -> list[HopNumbers]:
         """The best route for each set."""
@@ -117,24 +104,16 @@ class Greedy:
         self._outcomes, self._cell, self._costs, self._legality = outcomes, cell, costs, legality
         self._count = int(cell.max(initial=-1)) + 1
 
-    def price(self, members: Floats) -> Floats:
-        """Price each set under the route of best ranks, in seconds."""
-        return self._greedy(members)[1]
+    def price_rows(self, route: Sequence[int]) -> Floats:
+        """Price each training tuple on a route, in seconds."""
+        (seconds,) = price_orders(self._outcomes, self._costs, np.array([route]))
+        return np.bincount(self._cell, seconds, self._count).astype(np.float64)
 
     def routes(self, members: Floats) -> list[HopNumbers]:
         """The route of best ranks for each set."""
-        return self._greedy(members)[0]
-
-    def price_rows(self, route: Sequence[int]) -> Floats:
-        """Price each training tuple on a route, in seconds."""
-        seconds = row_costs(self._outcomes, self._costs, [route])[:, 0]
-        return np.bincount(self._cell, seconds, self._count).astype(np.float64)
-
-    def _greedy(self, members: Floats) -> tuple[list[HopNumbers], Floats]:
         left = members[:, self._cell]
         whole = left @ self._outcomes / np.maximum(left.sum(axis=1), np.finfo(np.float64).tiny)[:, None]
         routes: list[HopNumbers] = [()] * len(members)
-        seconds = np.zeros(len(members))
         for _ in range(len(self._costs)):
             rows = left.sum(axis=1)
             out = left @ self._outcomes
@@ -145,10 +124,9 @@ class Greedy:
                 ready = self._legality.find_ready(route)
                 if ready:
                     chosen = min(ready, key=ranks[number].__getitem__)
-                    seconds[number] += rows[number] * self._costs[chosen]
                     left[number] *= self._outcomes[:, chosen]
                     routes[number] = (*route, chosen)
-        return routes, seconds
+        return routes
 
 
 def reach(outcomes: Floats) -> Floats:
@@ -166,26 +144,3 @@ def reach(outcomes: Floats) -> Floats:
         half = 1 << number
         np.multiply(left[:, :half], outcomes[:, number : number + 1], out=left[:, half : 2 * half])
     return left
-
-
-def row_costs(outcomes: Floats, costs: Floats, routes: Sequence[Sequence[int]]) -> Floats:
-    """The seconds that each row takes on each route.
-
-    `costs` are those of all rows, or have a row for each of them.
-
-    >>> row_costs(np.array([[1.0, 0.0]]), np.array([2.0, 3.0]), [(0, 1), (1, 0)])
-    array([[5., 3.]])
-    """
-    if len(outcomes) * sum(map(len, routes)) <= COSTS_AT_ONCE and len(set(map(len, routes))) == 1:
-        ways = np.array(routes, np.int64)
-        reached = np.ones((len(outcomes), *ways.shape))
-        outcomes[:, ways[:, :-1]].cumprod(axis=2, out=reached[:, :, 1:])
-        found: Floats = (reached * costs[..., ways]).sum(axis=2)
-        return found
-    seconds = np.zeros((len(outcomes), len(routes)))
-    for number, route in enumerate(routes):
-        left = np.ones(len(outcomes))
-        for operator in route:
-            seconds[:, number] += left * costs[..., operator]
-            left = left * outcomes[:, operator]
-    return seconds

@@ -39,5 +39,5 @@ class Editions:
         return self._known
 
     def restore(self, state: Sequence[int]) -> None:
-        """Go on from a snapshot; where it has none, nothing has been counted by these buckets."""
-        self._known = list(state) or [0] * len(self._known)
+        """Go on from a snapshot."""
+        self._known = list(state)

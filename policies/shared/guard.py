@@ -292,13 +292,11 @@ class Guard:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; an older version waited for nothing but rows."""
-        names = [name for name in NUMBERS if "passing" in state or name != "_unpaid"]
-        for name, number in zip(names, state["numbers"], strict=True):
+        """Go on from a snapshot."""
+        for name, number in zip(NUMBERS, state["numbers"], strict=True):
             setattr(self, name, number)
-        if "passing" in state:
-            self._passing.restore(state["passing"])
-        self.is_looking, self._on_credit = state["looking"], state.get("credit", 0)
+        self._passing.restore(state["passing"])
+        self.is_looking, self._on_credit = state["looking"], state["credit"]
         self._account.restore(state["account"])
         self.common.restore(state["common"])
 
@@ -393,8 +391,6 @@ class CommonOrder:
         return [self._rows, merits, self._stands, self._unexplored, self._lot, self._age]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot; an older version did not explore."""
-        self._rows, merits, *others = state
+        """Go on from a snapshot."""
+        self._rows, merits, self._stands, self._unexplored, self._lot, self._age = state
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
-        if others:
-            self._stands, self._unexplored, self._lot, self._age = others

@@ -59,13 +59,12 @@ def greedy_route(task: Task, ready: tuple[Hop, ...], rank: Callable[[Hop], float
 
     Of the hops that are ready by then the one of the lowest rank comes next, the first of equals.
     """
-    route: list[Hop] = []
-    while ready:
-        if route and task.independent:
-            # All that are left may come in any order, so each is ranked once.
-            return (*route, *sorted(ready, key=rank))
+    route = [min(ready, key=rank)]
+    if task.independent:
+        # All that are left may come in any order, so each is ranked once.
+        return (*route, *sorted(task.after(route), key=rank))
+    while ready := task.after(route):
         route.append(min(ready, key=rank))
-        ready = task.after(route)
     return tuple(route)
 
 

@@ -163,7 +163,7 @@ def find_cheapest(
 
 
 def price_orders(rates: Floats, costs: Floats, orders: Integers, lifts: Floats | None = None) -> Floats:
-    """Price each order for each class: a line for each order.
+    """Price each order for each class, or for each row that has met all operators: a line for each order.
 
     >>> price_orders(np.array([[0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1], [1, 0]])).tolist()
     [[3.5], [5.0]]
@@ -183,6 +183,19 @@ def price_orders(rates: Floats, costs: Floats, orders: Integers, lifts: Floats |
                 known[begun] = (spent + reach * costs[:, operator], reach * passed)
         priced[place] = known[order][0]
     return priced
+
+
+def price_own(rates: Floats, costs: Floats, orders: Integers) -> Floats:
+    """Price for each class, or for each row, an order of its own; or one for all.
+
+    >>> price_own(np.array([[0.5, 1.0], [0.5, 1.0]]), np.array([2.0, 3.0]), np.array([[0, 1], [1, 0]])).tolist()
+    [3.5, 5.0]
+    """
+    orders = np.broadcast_to(orders, rates.shape)
+    spent = _reach(np.take_along_axis(rates, orders, axis=1))
+    spent *= np.take_along_axis(np.broadcast_to(costs, rates.shape), orders, axis=1)
+    found: Floats = spent.sum(axis=1)
+    return found
 
 
 def number_classes(buckets: Buckets) -> tuple[Buckets, Integers]:

@@ -140,8 +140,6 @@ class Reservoir:
     def restore(self, total: int, begun: int, state: Mapping[str, Any]) -> None:
         """Go on from a snapshot."""
         self._buckets, self._outcomes = state["buckets"].copy(), state["outcomes"].copy()
-        # A snapshot from before legs were timed has no seconds.
-        self._legs = state["legs"].copy() if "legs" in state else self._legs
-        self._seconds = state["seconds"].copy() if "seconds" in state else self._seconds
+        self._legs, self._seconds = state["legs"].copy(), state["seconds"].copy()
         self._numbers = state["numbers"].copy() if "numbers" in state else None
         self.total, self.begun = total, begun

@@ -311,14 +311,13 @@ class StandingOrder:
         return [numbers, prices, merits, self._recent.snapshot(), rates]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot; an older version did not know what filters did of late."""
-        (self._rows, self._unseen, self._between, self._stood, *unchecked), prices, merits, *others = state
+        """Go on from a snapshot."""
+        numbers, prices, merits, recent, rates = state
+        self._rows, self._unseen, self._between, self._stood, self._unchecked = numbers
         self._prices = {Hop(operator, pattern): Known(*known) for operator, pattern, *known in prices}
         self._merits = {Hop(operator, pattern): found for operator, pattern, found in merits}
-        if others:
-            (self._unchecked,) = unchecked
-            self._recent.restore(others[0])
-            self._rates = {Hop(operator, pattern): rate for operator, pattern, rate in others[1]}
+        self._recent.restore(recent)
+        self._rates = {Hop(operator, pattern): rate for operator, pattern, rate in rates}
 
 
 def follow_price(known: Known | None, newest: float) -> Known:

@@ -319,23 +319,6 @@ def test_hops_are_not_independent_if_two_of_them_open_another() -> None:
     assert machine_of({name: star[name] for name in star if name != "bc"}).is_independent(machine.start("a"))
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
-def test_a_star_has_filters_over_two_of_its_arms(policy: str) -> None:
-    rng = np.random.default_rng(0)
-    data = {
-        name: pa.table({"ts": np.arange(2_000), "k": rng.integers(0, 50, 2_000), "v": rng.random(2_000)})
-        for name in "abc"
-    }
-    asked = eddy.Query(
-        streams=[eddy.Stream(name, time="ts", window=eddy.Range(40), delay=0) for name in data],
-        joins=["a.k = b.k", "a.k = c.k"],
-        filters=[eddy.Filter("f0", on=["b", "c"], where="b.v + c.v > 1e0")],
-    )
-    choice = chosen(policy, ["f0"], "a.k")
-    counts = [eddy.run_local(asked, data, policy=one, batch_rows=500).results.num_rows for one in ("fixed", choice)]
-    assert counts[0] == counts[1] > 0
-
-
 def test_a_pinned_filter_is_the_same_filter() -> None:
     one = eddy.Filter("x", on="a", where="v > 1", after="y")
     assert one.after == ("y",)

@@ -48,11 +48,6 @@ plan
      └─ filter adult: age >= 18
         └─ users
 
-joins
-  clicks -- orders: orders.user = clicks.user
-  orders -- users: orders.user = users.id
-  clicks -- orders: clicks.at <= orders.at
-
 access patterns: what each input is searched by
   orders: orders.user (from clicks), orders.user (from users)
   clicks: clicks.user (from orders)

@@ -79,12 +79,6 @@ def test_a_row_at_the_watermark_is_on_time() -> None:
     assert pairs(running, a=[(9, 1), (10, 1)], b=[]) == [(10, 10)]
 
 
-def test_there_is_no_watermark_before_every_stream_has_come() -> None:
-    running = engine(query())
-    pairs(running, a=[(1000, 1)], b=[])
-    assert pairs(running, a=[(1, 1)], b=[(2, 1)]) == [(1, 2)]
-
-
 def test_rows_leave_when_no_row_on_time_can_meet_them() -> None:
     running = engine(query())
     stored = []
@@ -101,14 +95,6 @@ def test_small_windows_in_one_large_batch_stay_cheap() -> None:
     assert len(pairs(running, a=rows, b=rows)) == 20_000
 
 
-def test_without_a_delay_nothing_is_late_and_nothing_leaves() -> None:
-    streams = [eddy.Stream(s, time="ts", window=eddy.Range(10)) for s in "ab"]
-    running = engine(query(streams=streams))
-    pairs(running, a=[(1000, 1)], b=[(1000, 1)])
-    assert pairs(running, a=[(0, 1)], b=[(1, 1)]) == [(0, 1)]
-    assert running.read_counters().streams["a"].stored == 2
-
-
 def test_equal_times_arrive_in_the_order_of_the_streams() -> None:
     streams = [eddy.Stream("a", time="ts", window=eddy.Rows(1)), eddy.Stream("b", time="ts", window=eddy.Rows(1))]
     running = engine(query(streams=streams, joins=["a.k <= b.k"]))
@@ -122,15 +108,6 @@ def test_the_oldest_row_of_a_window_of_rows_is_kept_from_one_micro_batch_to_the_
     running = engine(query(streams=streams))
     assert pairs(running, a=[(ts, 7) for ts in range(rows)], b=[]) == []
     assert pairs(running, a=[], b=[(rows, 7)]) == [(ts, rows) for ts in range(rows - count, rows)]
-
-
-def test_rows_that_a_filter_fails_count_in_a_window_of_rows() -> None:
-    streams = [eddy.Stream("a", time="ts", window=eddy.Rows(2)), eddy.Stream("b", time="ts", window=eddy.Rows(2))]
-    running = engine(query(streams=streams, filters=[eddy.Filter("f", on="a", where="ts <> 2")]))
-    assert pairs(running, a=[(1, 7), (2, 7)], b=[]) == []
-    assert pairs(running, a=[], b=[(3, 7)]) == [(1, 3)]
-    assert pairs(running, a=[(4, 7), (5, 7)], b=[]) == [(4, 3), (5, 3)]
-    assert pairs(running, a=[], b=[(6, 7)]) == [(4, 6), (5, 6)]
 
 
 def test_rows_that_fail_later_leave_the_state_once_they_are_many() -> None:
@@ -201,21 +178,6 @@ def test_tables_are_looked_up_and_filtered() -> None:
     running = engine(asked, b=table)
     assert pairs(running, a=[(4, 1), (5, 3)]) == [(4, 0)]
     assert pairs(running, a=[(6, 2), (7, 1)]) == [(6, 0), (7, 0)]
-
-
-def test_a_filter_on_a_stored_row_runs_once_for_it() -> None:
-    seen: list[int] = []
-
-    def note(k: int) -> bool:
-        seen.append(k)
-        return True
-
-    asked = query(filters=[eddy.Filter("note", on="a", function=note, rowwise=True)])
-    running = engine(asked, PROBES_FIRST)
-    pairs(running, a=[(1, 1), (1, 2)], b=[(1, 1)])
-    for now in range(2, 6):
-        pairs(running, a=[], b=[(now, 1), (now, 2)])
-    assert sorted(seen) == [1, 2]
 
 
 def test_no_join_at_all_is_refused_unless_it_is_meant() -> None:

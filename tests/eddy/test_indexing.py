@@ -77,7 +77,7 @@ def test_a_join_tells_how_its_rows_were_found(chains: bool) -> None:
     counted = running.read_counters()
     found = eddy.Report([counted]).indexes().set_index("input")
     # Without compiled kernels rows are always put in order.
-    is_linked = chains and choose_kernels().kernels.walks
+    is_linked = chains and choose_kernels().kernels.chains is not None
     text = "chains of hash({}.k), the newest first" if is_linked else "hash({}.k) 16 bits, time"
     assert found["map"].to_dict() == {"a": text.format("a"), "b": text.format("b")}
     assert found["patterns"].to_dict() == {"a": "a.k", "b": "b.k"}
@@ -407,7 +407,7 @@ def test_where_searches_go_along_chains_nothing_is_chosen(monkeypatch: pytest.Mo
         tuning = unpack(running.snapshot())[0]["tuning"]["inputs"]
         looks[chains] = sum(one["learned"]["looks"] for one in tuning.values())
     assert looks[False] > 0
-    assert (looks[True] == 0) == choose_kernels().kernels.walks
+    assert (looks[True] == 0) == (choose_kernels().kernels.chains is not None)
 
 
 @pytest.mark.parametrize("kind", ["chosen", "bits", "hash"])

@@ -200,15 +200,6 @@ def test_many_values_of_a_branch_are_counted() -> None:
     assert named == ("k=0 or 1 or 2 or 3 or 4 or 4 more", "  -> x > y")
 
 
-def test_neighbouring_ranges_of_a_branch_are_one() -> None:
-    ways = (RouteCost(route=("x",), share=1.0, predicted=1.0, observed=1.0),)
-    tree = (Branch(level=0, attribute=0, buckets=(0, 1, 2, 4, 5, 7)), Branch(level=1, way=0))
-    decision = Decision(stream="s", number=0, reason="", seconds=0.0, ways=ways, tree=tree)
-    texts = {0: "..1", 1: "1..1.5", 2: "1.5..2", 4: "4", 5: "4..6", 7: "null"}
-    trees = Trees(lambda _stream, _attributes, some: [(str(b), f"k={texts[b]}") for (b,) in some])
-    assert trees.lines([decision])[decision.key][0] == "k=..2 or 4 or 4..6 or null"
-
-
 def test_operators_are_printed_with_all_their_columns() -> None:
     streams = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in ("orders", "clicks")]
     asked = eddy.Query(

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,17 +146,3 @@ def test_every_row_is_in_one_round_in_order_of_arrival(owners: list[int], size: 
         parts = cut(arrived, numbers, begun, min(begun + size, len(owners)))
         found += sorted(number for part in parts for ids in part.ids.values() for number in ids.tolist())
     assert found == numbers.tolist()
-
-
-@pytest.mark.parametrize("policy", ["fixed", "content", "query_mesh", "source", "lottery"])
-def test_no_row_is_lost_or_joined_twice_in_large_micro_batches(policy: str) -> None:
-    rng = np.random.default_rng(5)
-    data = {s: pa.table({"ts": np.sort(rng.integers(0, 500, 4_000)), "k": rng.integers(0, 900, 4_000)}) for s in "ab"}
-    query = eddy.Query(
-        streams=[eddy.Stream(s, time="ts", window=eddy.Range(40), delay=0) for s in "ab"],
-        joins=["a.k = b.k"],
-        filters=[eddy.Filter("most", on="a", where="k % 7 <> 0"), eddy.Filter("many", on="b", where="k % 3 <> 0")],
-    )
-    whole = eddy.run_local(query, data, policy=policy, batch_rows=4_000).results
-    parts = eddy.run_local(query, data, policy="fixed", batch_rows=100).results
-    assert sorted(whole.to_pylist(), key=repr) == sorted(parts.to_pylist(), key=repr) != []

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +23,6 @@ from eddy.tuples import Hop
 from eddy.tuples.arrays import RowIds
 
 BAD = 13
-
-POLICIES = ("fixed", "random", "auto", "source")
-"""Two that never listen, and two that do at times."""
 
 SCHEMA = pa.schema({"v": pa.int64(), "w": pa.int64()})
 
@@ -111,21 +107,6 @@ def test_all_is_as_if_each_step_was_taken_by_itself(
     batches = table.combine_chunks().to_batches(max_chunksize=size)
     together, apart = (run(build(filters, policy, in_one_loop=one), batches) for one in (True, False))
     assert together == apart
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-def test_answers_do_not_depend_on_who_listens(policy: str) -> None:
-    filters = [
-        eddy.Filter(f"f{n}", on="a", function=of_array(n, 20 - n), columns=["vw"[n % 2]], on_error="drop")
-        for n in range(4)
-    ]
-    chance = np.random.default_rng(0)
-    table = pa.table({name: chance.integers(0, 21, 3_000) for name in "vw"}, schema=SCHEMA)
-    batches = table.to_batches(max_chunksize=500)
-    answers = [told for told in run(build(filters, policy, in_one_loop=True), batches) if isinstance(told, list)]
-    assert answers == [
-        told for told in run(build(filters, "random", in_one_loop=False), batches) if isinstance(told, list)
-    ]
 
 
 def let_pass(least: int) -> Any:

@@ -233,8 +233,22 @@ REFUSED = [
     ("SELECT a FROM STREAM x ORDER BY a", "ORDER: a stream has no last row"),
     ("SELECT a FROM STREAM x WHERE a > 1 LIMIT 5", "LIMIT: a stream has no first rows"),
     ("SELECT a FROM STREAM x UNION ALL SELECT a FROM y", "UNION: write a statement for each part"),
-    ("WITH y AS (SELECT 1) SELECT a FROM STREAM x", "common table expressions are not supported"),
-    ("SELECT a FROM (SELECT a FROM STREAM x)", "subqueries are not supported"),
+    ("WITH y AS (SELECT 1) SELECT a FROM STREAM x", "only columns are selected here"),
+    ("WITH y (SELECT a FROM x) SELECT a FROM STREAM x", 'expected "AS" after "y"'),
+    ("WITH y AS (SELECT a FROM x), Y AS (SELECT b FROM x) SELECT a FROM y", 'two of them are called "Y"'),
+    ("WITH y AS (SELECT a FROM x GROUP BY a) SELECT a FROM y", "GROUP: belongs after the eddy"),
+    ("SELECT a FROM (SELECT a FROM STREAM x) WHERE b > 1", 'unknown column "b"'),
+    ("SELECT a FROM (SELECT a FROM STREAM x", 'expected "\\)" to close the subquery'),
+    (
+        "SELECT a FROM (SELECT x.a FROM STREAM x JOIN y ON x.a = y.b)",
+        "selects, projects and filters one",
+    ),
+    ("SELECT a FROM (SELECT a, * FROM STREAM x)", "a subquery selects \\* or columns"),
+    ("SELECT a FROM (SELECT a, b AS A FROM STREAM x)", 'two columns are called "A"'),
+    ("SELECT a FROM (SELECT y.a FROM STREAM x)", 'unknown input "y"'),
+    ("SELECT a FROM (SELECT /*+ CELLS(2) */ a FROM STREAM x)", "hints stand behind the first SELECT"),
+    ("SELECT a FROM (SELECT a FROM STREAM x [ROWS 1]) [ROWS 2]", "the subquery has a window already"),
+    ("SELECT a FROM (SELECT a FROM STREAM x) WATERMARK t DELAY OF INTERVAL 1 DAY", 'unknown column "t"'),
     ("SELECT a FROM STREAM x WHERE a IN (SELECT b FROM y)", "subqueries are not supported"),
     ("SELECT x.a FROM STREAM x LEFT JOIN y ON x.a = y.a", "only inner joins are there"),
     ("SELECT x.a FROM STREAM x FULL OUTER JOIN y ON x.a = y.a", "only inner joins are there"),
@@ -250,7 +264,11 @@ REFUSED = [
     ("SELECT * FROM STREAM x", "what columns there are is not known here"),
     ("SELECT a FROM STREAM x y [NOW]", "a window stands before the alias"),
     ("SELECT a FROM STREAM x [RANGE 3 PARSECS]", "expected a unit of time"),
-    ("SELECT a FROM STREAM x [RANGE -3 SECONDS]", "a window that is not below 0"),
+    (
+        "SELECT a FROM STREAM x [RANGE '1:30' MINUTE TO SECOND]",
+        "from one unit to another is not .* HOURS",
+    ),
+    ("SELECT a FROM STREAM x [RANGE -3 SECONDS]", "a length of time that is not below 0"),
     ("SELECT a FROM STREAM x [ROWS 0]", "a number of rows of 1 or more"),
     ("SELECT a FROM STREAM x [PARTITION a ROWS 1]", 'expected "BY" after PARTITION'),
     ("SELECT a FROM STREAM x [PARTITION BY ROWS 1]", "expected ROWS and a number after the columns of PARTITION BY"),
@@ -259,7 +277,7 @@ REFUSED = [
     ("SELECT a FROM STREAM x [ROWS 3", 'expected "]"'),
     ("SELECT a FROM STREAM x WATERMARK f(t) DELAY OF INTERVAL 1 DAY", "expected a column with the event time"),
     ("SELECT a FROM STREAM x WATERMARK t DELAY OF 1", "expected an interval such as"),
-    ("SELECT a FROM STREAM x WATERMARK t DELAY OF INTERVAL -1 DAY", "which is not below 0"),
+    ("SELECT a FROM STREAM x WATERMARK t DELAY OF INTERVAL -1 DAY", "a length of time that is not below 0"),
     ("SELECT x.a FROM STREAM x JOIN STREAM y ON x.a = y.a", "expected its event time, since it is joined"),
     ("SELECT a FROM TUMBLE(x, 5)", 'table functions such as "TUMBLE" are not supported'),
     ("DSTREAM(SELECT a FROM STREAM x)", "DSTREAM is not supported"),
@@ -274,6 +292,57 @@ REFUSED = [
     ("SELECT a FROM STREAM x; SELECT b FROM STREAM y", "expected a join, WHERE or the end"),
     ("SELECT a FROM STREAM x WHERE a = 'open", "never closed"),
 ]
+
+
+VIEWED = (
+    """WITH dear AS (SELECT id, user AS buyer, price, at FROM STREAM orders WHERE price > 90 OR id = 1)
+    SELECT d.id, d.buyer, p FROM dear AS d
+    JOIN (SELECT k.user AS who, k.page AS p, k.when AS came FROM STREAM clicks AS k) AS c
+      ON c.who = d.buyer AND c.came <= d.at + 100 WHERE p <> 'c'""",
+    """WITH some AS (SELECT * FROM STREAM orders WHERE id < 4),
+      dear AS (SELECT user AS buyer, id, at FROM some WHERE some.price > 90 OR some.id = 1)
+    SELECT d.id, d.buyer, c.p
+    FROM dear d, (SELECT k.page AS p, k.user AS buyer, k.when AS came FROM STREAM clicks k WHERE k.page <> 'c') AS c
+    WHERE d.buyer = c.buyer AND c.came <= d.at + 100""",
+    """SELECT id, buyer, p
+    FROM (SELECT id, user AS buyer, at FROM (SELECT * FROM STREAM orders WHERE id < 9) WHERE price > 90 OR id = 1) AS d
+    JOIN (SELECT k.user AS buyer, k.page AS p, k.when FROM STREAM clicks AS k WHERE page <> 'c') AS c USING (BUYER)
+    WHERE c.when <= d.at + 100""",
+)
+"""The same in other words."""
+
+
+@pytest.mark.parametrize("text", VIEWED)
+def test_subqueries_are_what_they_say(text: str) -> None:
+    plain = (
+        "SELECT o.id, o.user AS buyer, c.page AS p FROM STREAM orders AS o JOIN STREAM clicks AS c ON o.user = c.user "
+        "AND c.when <= o.at + 100 WHERE (o.price > 90 OR o.id = 1) AND c.page <> 'c'"
+    )
+    streams = [eddy.Stream("orders", time="at", delay=5), eddy.Stream("clicks", time="when", delay=5)]
+    answers = [
+        eddy.run_local(eddy.Statement(one, streams=streams), {"orders": ORDERS, "clicks": CLICKS}).results.to_pylist()
+        for one in (plain, text)
+    ]
+    assert answers[0]
+    assert sorted(map(str, answers[0])) == sorted(map(str, answers[1]))
+
+
+def test_a_clock_may_stand_behind_a_subquery() -> None:
+    asked = eddy.Statement(
+        "SELECT t, a FROM (SELECT at AS t, a, car AS c FROM STREAM x) WATERMARK t DELAY OF INTERVAL 1 MINUTE "
+        "[PARTITION BY c ROWS 2] AS y JOIN STREAM z WATERMARK at DELAY OF INTERVAL 1 MINUTE USING (t)",
+        columns={"y": ["at", "a", "car"], "z": ["t", "at"]},
+    )
+    assert asked.query.streams[0] == eddy.Stream("y", time="at", delay="1 minute", window=eddy.Rows(2, by=["car"]))
+    assert asked.query.joins == ("y.at = z.t",)
+    assert asked.query.select == ("y.at AS t", "y.a AS a")
+
+
+def test_a_table_that_is_asked_for_a_match_may_be_a_subquery() -> None:
+    asked = eddy.Statement(
+        "SELECT x.a FROM STREAM x LEFT ANTI JOIN (SELECT id AS i FROM banned WHERE level > 3) AS b ON b.i = x.a"
+    )
+    assert asked.query.anti == ("b.level > 3 AND b.id = x.a",)
 
 
 @pytest.mark.parametrize(("text", "said"), REFUSED)
@@ -299,6 +368,12 @@ def test_hints_that_are_none(text: str, said: str) -> None:
 
 
 def test_hostile_texts_are_refused() -> None:
-    for text in ("SELECT a FROM STREAM x WHERE " + "(" * 5_000, "SELECT " + "a," * 100_000, "[" * 100_000, "\0"):
+    for text in (
+        "SELECT a FROM STREAM x WHERE " + "(" * 5_000,
+        "SELECT " + "a," * 100_000,
+        "[" * 100_000,
+        "\0",
+        "SELECT a FROM (" * 5_000,
+    ):
         with pytest.raises(QueryError):
             _ = eddy.Statement(text).query

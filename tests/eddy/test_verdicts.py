@@ -46,33 +46,6 @@ def test_a_row_that_was_judged_is_not_asked_about_again(passes: int) -> None:
     assert sorted(seen) == [1, 2]
 
 
-JOINS = ["a.k = b.k", "a.k <= b.k", "a.k + b.k = 14"]
-
-
-@pytest.mark.parametrize("join", JOINS)
-def test_a_stored_row_at_the_edge_of_its_window_is_inside(join: str) -> None:
-    running = engine(query(joins=[join]))
-    assert pairs(running, a=[], b=[(9, 7), (10, 7), (11, 7)]) == []
-    assert pairs(running, a=[(20, 7)], b=[]) == [(20, 10), (20, 11)]
-
-
-@pytest.mark.parametrize("join", JOINS)
-def test_an_arriving_row_at_the_edge_of_its_window_is_inside(join: str) -> None:
-    running = engine(query(joins=[join]))
-    assert pairs(running, a=[], b=[(20, 7)]) == []
-    assert pairs(running, a=[(9, 7), (10, 7), (11, 7)], b=[]) == [(10, 20), (11, 20)]
-
-
-def test_the_latest_of_all_rows_that_a_tuple_spans_says_how_old_a_stored_row_may_be() -> None:
-    """A row that comes after older and newer ones: 15 joins the 20 of b, and with that the 9 of c is too old."""
-    streams = [eddy.Stream(name, time="ts", window=eddy.Range(10)) for name in "abc"]
-    asked = query(streams=streams, joins=["a.k = b.k", "a.k = c.k"], select=["a.ts as a", "c.ts as b"])
-    for order in (["probe_b", "probe_c"], ["probe_c", "probe_b"]):
-        running = engine(asked, {"name": "fixed", "order": order})
-        assert pairs(running, a=[], b=[(20, 7)], c=[(9, 7), (10, 7), (11, 7)]) == []
-        assert pairs(running, a=[(15, 7)], b=[], c=[]) == [(15, 10), (15, 11)]
-
-
 def test_a_probe_looks_only_where_the_latest_of_all_rows_can_meet_anything() -> None:
     window, newest = 4_000, 20_000
     streams = [eddy.Stream(name, time="ts", window=eddy.Range(window), delay=0) for name in "abc"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -53,21 +51,3 @@ def test_what_no_index_answers_finds_the_same() -> None:
         found.append(run.results.num_rows)
         assert any("k0" in name for name in run.report.indexes()["map"]) != scan
     assert found[0] == found[1] > 0
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"streams": 2}, "streams"),
-        ({"meets": 1.5}, "meets: expected a share"),
-        ({"rates": "1 1"}, "rates: expected 3 numbers"),
-        ({"rates": "1 1 x"}, "rates: expected 3 numbers"),
-        ({"rates": [1, 0, 1]}, "rates: expected 3 numbers"),
-        ({"multiplicity": 0}, "multiplicity"),
-        ({"burst": 0}, "burst: expected a number from 1 to 100"),
-        ({"common": 1}, "common: expected True or False"),
-    ],
-)
-def test_mistakes_are_told(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(eddy.QueryError, match=said):
-        build("chain", wrong, seed=0)

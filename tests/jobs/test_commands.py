@@ -192,16 +192,10 @@ def test_nobody_has_to_read_to_the_end() -> None:
     assert done.stderr == ""
 
 
-def test_rows_that_only_spark_can_read_are_not_tried(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["validate", "conf/kafka.toml", "--sample", "5"]) == cli.FAILED
-    assert 'only Spark can read the rows of "readings", "alarms"' in capsys.readouterr().err
-
-
 def test_explain_shows_what_will_happen(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", "conf/three_way.toml"]) == 0
     told = capsys.readouterr().out
     for part in (
-        "clicks -- orders: clicks.id = orders.click",
         "orders: orders.click (from clicks), orders.id (from payments), orders.user (from users)",
         "payments: 4 copies of each row",
         'clicks: by "at", window "3 minutes", rows up to "1 minute" late',
@@ -221,15 +215,6 @@ def test_explain_tells_who_waits_for_whom(capsys: pytest.CaptureFixture[str]) ->
     told = capsys.readouterr().out
     assert "paid_well on payments, after euro: paid >= 20; by the eddy" in told
     assert "by Spark" not in told
-
-
-def test_compare_hands_everything_on(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["compare", "--help"])
-    assert ended.value.code == 0
-    assert "conf/experiments/quick.toml" in capsys.readouterr().out
-    assert cli.main(["compare", "conf/nowhere.toml"]) == cli.FAILED
-    assert "nowhere.toml" in capsys.readouterr().err
 
 
 @pytest.mark.process

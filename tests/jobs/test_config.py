@@ -193,11 +193,6 @@ def test_a_wrong_value_from_outside_is_told_as_such(override: str, expected: str
     assert expected in "\n".join(refused(tmp_path, GOOD, override))
 
 
-def test_an_override_without_a_value_is_refused() -> None:
-    with pytest.raises(QueryError, match=r"expected section\.key=value"):
-        from_command("policy.name")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -171,11 +171,11 @@ def test_how_a_file_is_coded_is_told_or_does_not_matter(
 
 
 def test_mistakes_in_one_part_hide_none_of_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = EXAMPLE["readme"].replace('"content"', '"query_mesh"\nstrategy = "improvment"\nbudget_ms = "much"')
+    text = EXAMPLE["readme"].replace('"content"', '"query_mesh"\ncosts = "money"\nbudget_ms = "much"')
     (tmp_path / "broken.toml").write_text(text, "utf-8")
     assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
     told = capsys.readouterr().err
-    assert 'line 10, policy.strategy: policy "query_mesh": unknown strategy "improvment"; did you mean' in told
+    assert 'line 10, policy.costs: policy "query_mesh": costs: expected "time" or "unit"' in told
     assert 'line 11, policy.budget_ms: policy "query_mesh": budget_ms: expected a number' in told
     text = EXAMPLE["readme"].replace(
         "rowwise = true", 'rowwise = true, on_error = "skip", nulls = "drop", time_limit = "-5 s"'

@@ -118,9 +118,8 @@ def test_its_own_policy_is_among_them_once_and_with_its_parameters() -> None:
 
 
 def test_what_spark_evaluates_before_the_eddy_is_done_before(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = job_comparison.Asked(rows=800, policies=["source"], repeats=1)
-    made, told = job_comparison.experiment(QUICKSTART, ["engine.pushdown=true"], asked)
-    left, whole = made.points[0].workload(0), job_comparison.experiment(QUICKSTART, [], asked)[0].points[0].workload(0)
+    made, told = job_comparison.experiment(QUICKSTART, ["engine.pushdown=true"], rows=800)
+    left, whole = (one.points[0].workload(0) for one in (made, job_comparison.experiment(QUICKSTART, [], rows=800)[0]))
     assert [f.name for f in left.query.filters] == ["scripted", "bad_token"]
     assert 'Spark evaluates "signed" before the eddy' in told
     assert 0 < left.tuples < whole.tuples == 800
@@ -135,8 +134,7 @@ def test_streams_that_are_joined_have_the_same_time_and_nothing_is_written(two: 
     assert (found["b"]["at"][0].as_py(), found["b"]["at"][-1].as_py()) == (100, 247)
     assert found["a"]["at"].to_pylist() == sorted(found["a"]["at"].to_pylist())
     assert found["names"].num_rows == 2
-    asked = job_comparison.Asked(rows=150, policies=["source"], repeats=1)
-    made, told = job_comparison.experiment(str(two / "job.toml"), [], asked)
+    made, told = job_comparison.experiment(str(two / "job.toml"), [], rows=150, policies=["source"], repeats=1)
     assert told.startswith("sample: 150 rows of a, 50 rows of b, 2 rows of names; Spark evaluates")
     workload = made.points[0].workload(0)
     assert eddy.run_local(workload.query, workload.data).results.num_rows > 0
@@ -203,8 +201,7 @@ def test_a_job_is_compared_whatever_case_its_names_are_in(time: str, tmp_path: P
     function = 'function = "eddy.jobs.workloads.web:has_session", columns = ["COOKIE"]'
     filters = f'[filters]\nsession = {{ on = "web", {function} }}\nbig = {{ on = "web", where = "SIZE > 4000" }}\n'
     (tmp_path / "job.toml").write_text(f"[streams.web]\n{time}{source}\n{filters}", "utf-8")
-    asked = job_comparison.Asked(rows=600, policies=["source"], repeats=1)
-    made, told = job_comparison.experiment(str(tmp_path / "job.toml"), [], asked)
+    made, told = job_comparison.experiment(str(tmp_path / "job.toml"), [], rows=600, policies=["source"], repeats=1)
     assert (
         told == 'sample: 600 rows of web; Spark evaluates "big" before the eddy, so that is done before the comparison'
     )

@@ -15,7 +15,6 @@ import pytest
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.joins.equi_join import ARRIVAL_US, IN_WINDOW, equi_join
 from eddy.jobs.experiments.workloads.lab import SENSORS, generate_readings, lab
 from eddy.jobs.experiments.workloads.lab_places import lab_places
@@ -69,14 +68,6 @@ def test_nothing_is_late(name: str) -> None:
     workload = MADE[name](rows=20_000)
     run = iter_local(workload.query, workload.data, batch_rows=1_000).run()
     assert run.report.batches()["late"].sum() == 0
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_streams_follow_from_the_seed(name: str) -> None:
-    one, same, other = (MADE[name](rows=600, seed=seed) for seed in (4, 4, 5))
-    for stream in one.data:
-        assert one.data[stream].equals(same.data[stream])
-    assert not all(one.data[stream].equals(other.data[stream]) for stream in one.data)
 
 
 # --- equi_join
@@ -135,20 +126,3 @@ def test_agriculture_is_sold_written_about_and_does_badly() -> None:
     risen = pc.greater(data["stocks"].column("trend"), 0)
     for mask, share in ((grown["stocks"], POOR), (pc.invert(grown["stocks"]), BULLISH)):
         assert pc.mean(risen.filter(mask).cast("int64")).as_py() == pytest.approx(share, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("made", "parameters", "says"),
-    [
-        (equi_join, {"streams": 1}, "equi_join: streams: expected a whole number of 3 or more, got 1"),
-        (equi_join, {"selectivities": [[0.0] * 10]}, "equi_join: expected each stream to have partners"),
-        (lab_places, {"places": 4}, "lab_places: expected places to divide 54 sensors, got 4"),
-        (lab_places, {"trace": "nowhere.txt"}, 'lab trace "nowhere.txt": cannot be read'),
-        (market, {"rows": 0}, "market: rows: expected a whole number of 1 or more, got 0"),
-        (market, {"pattern_us": -1}, "market: pattern_us: expected a number of 0 or more, got -1"),
-    ],
-)
-def test_a_wrong_parameter_is_one_clear_error(made: Any, parameters: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as raised:
-        made(**parameters)
-    assert says in str(raised.value)

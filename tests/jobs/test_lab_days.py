@@ -8,15 +8,9 @@ import pytest
 
 from eddy.jobs.experiments import lab_days
 from eddy.jobs.experiments.figures import TABLES, mark
-from eddy.wiring import policy_parameters
 from tests.house import ROOT
 
-needs_profile = pytest.mark.skipif(
-    "profile" not in policy_parameters("content"), reason="content does not learn of one operator on request yet"
-)
 
-
-@needs_profile
 def test_the_light_is_foretold_by_day_and_by_other_columns_than_itself() -> None:
     found = lab_days.follow(30_000, batch_rows=500)
     assert len(found) == 60

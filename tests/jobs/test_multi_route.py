@@ -10,10 +10,7 @@ import pytest
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.joins.multi_route import Recipe, best_orders, multi_route
-from eddy.jobs.experiments.workloads.lab import lab
-from eddy.jobs.workloads.registry import build
 from eddy.query import Range
 from tests.reference import Question, Source, answer
 
@@ -101,25 +98,3 @@ def test_paths_may_be_written_as_a_text() -> None:
 def test_small_keys_are_frequent_where_they_are_skewed() -> None:
     even, skewed = (multi_route(rows=8_000, skew=skew).data["a"].column("ab").to_numpy() for skew in (0.0, 0.7))
     assert (skewed < np.median(even)).mean() > 0.75
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"paths": 7}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams, got 7"),
-        ({"paths": [1, 2]}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams"),
-        ({"paths": "6 6 2"}, r"paths: expected a whole number from 1 to 6, or one for each of 4 streams, got '6 6 2'"),
-        ({"skew": 1}, "skew: expected a number of 0 or more and below 1, got 1"),
-        ({"streams": 7}, "streams: expected a whole number from 3 to 6"),
-        ({"change": {"at": 5, "fanout": 2}}, 'change: unknown parameter "fanout"; did you mean "fan_out"?'),
-        ({"change": {"skew": 0.5}}, 'change: expected the parameter "at", got none'),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(parameters: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError, match=says.replace("?", r"\?")):
-        build("multi_route", parameters, seed=0)
-
-
-def test_the_joined_query_of_the_lab_has_no_filters_to_make_dear() -> None:
-    with pytest.raises(QueryError, match="cost_us is for filters"):
-        lab(query="joined", rows=10, cost_us=3)

@@ -24,7 +24,7 @@ from eddy.jobs.run import run_job
 from eddy.jobs.run.progress_line import Teller
 from eddy.jobs.run.stopping import Stop
 from eddy.operators.index.structures.key_map import KeyMap
-from eddy.operators.tuning.select.patterns import Patterns
+from eddy.operators.tuning.select.hash import Hash
 from eddy.operators.tuning.settings import INDEX_GROUP, LAYOUT, TUNING, IndexSettings, Kind
 from eddy.operators.tuning.workload import Workload
 
@@ -72,11 +72,11 @@ class First:
     does: ClassVar = Kind(keys=(*LAYOUT, *TUNING))
 
     def __init__(self, settings: IndexSettings) -> None:
-        self.patterns = Patterns(settings)
+        self.frequent = Hash(settings)
 
     def select(self, workload: Workload) -> Sequence[KeyMap]:
         CHOSEN.append(len(workload.searches))
-        return self.patterns.select(workload)[:1]
+        return self.frequent.select(workload)[:1]
 
 
 CHOSEN: list[int] = []

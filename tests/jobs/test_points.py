@@ -37,17 +37,3 @@ def test_there_are_results_by_keys_that_all_streams_have() -> None:
         made = build("points", {"point": "d4", "rows": 4_000, "window": 400, "common": common}, seed=0)
         counts.append(eddy.run_local(made.query, made.cut(100), policy="fixed").results.num_rows)
     assert counts[0] == 0 < counts[1]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"point": "d9"}, "point"),
-        ({}, 'expected the parameter "point"'),
-        ({"point": "d1", "common": 2}, "common: expected a share"),
-        ({"point": "d1", "window": 0}, "window"),
-    ],
-)
-def test_mistakes_are_told(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(eddy.QueryError, match=said):
-        build("points", wrong, seed=0)

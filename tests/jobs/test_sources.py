@@ -263,14 +263,6 @@ def test_a_column_that_the_answer_does_not_have_is_told(spark: SparkSession, tmp
         sinks.write_answer(run_job.answer(asked, spark), asked)
 
 
-def test_a_sink_of_kafka_without_the_connector_says_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
-    source = 'format = "kafka"\nservers = "localhost:1"\ntopic = "t"\nschema = { at = "timestamp" }'
-    asked = job(tmp_path, source, "")
-    with pytest.raises(error_text.EXPECTED) as caught:
-        run_job.answer(asked, spark)
-    assert "--packages org.apache.spark:spark-sql-kafka-0-10_2.13:" in error_text.explain_error(caught.value)
-
-
 def test_the_timestamp_of_a_message_may_say_when_its_row_arrived(tmp_path: Path) -> None:
     limit = '[streams.s]\ntime = "at"\nmax_ahead = "1 hour"\narrived = "kafka_timestamp"\n[streams.s.source]\n'
     source = (
@@ -331,7 +323,8 @@ def test_rows_that_take_no_part_are_told_and_the_total_goes_on(
         rows = [{"v": 1} if at is None else {"at": f"2026-01-01T{at}Z", "v": 1} for at in times]
         (tmp_path / "in" / f"{number}.json").write_text("\n".join(map(json.dumps, rows)))
         asked, out = load(file, [from_command("streams.s.delay=10 seconds")]), io.StringIO()
-        teller = Teller(quiet=False, live=False, out=out, total=Total(InCheckpoint(spark, str(asked.checkpoint))))
+        teller = Teller(quiet=False, live=False, out=out)
+        teller.go_on(Total(InCheckpoint(spark, str(asked.checkpoint))))
         for progress in ran(spark, asked).recentProgress:
             teller.tell(progress)
         teller.end("over")

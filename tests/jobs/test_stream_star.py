@@ -10,7 +10,6 @@ import pytest
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.ordering.exact import cost_by_row
 from eddy.jobs.experiments.workloads.selectivities import selectivities
 from eddy.jobs.experiments.workloads.stream_star import stream_star
@@ -41,14 +40,6 @@ def near(passed: Mask, promised: np.ndarray[Any, Any]) -> bool:
     """Whether shares are what they should be, as far as their number can tell."""
     error = np.sqrt(promised * (1 - promised) / len(passed))
     return bool((np.abs(passed.mean(axis=0) - promised) <= SIGMAS * error + 1e-12).all())
-
-
-@pytest.mark.parametrize("form", ["filters", "tables"])
-def test_a_stream_follows_from_its_parameters_and_its_seed(form: str) -> None:
-    one, same, other = (stream_star(3, {"table": "random"}, rows=500, seed=seed, form=form) for seed in (4, 4, 5))
-    assert all(one.data[name].equals(same.data[name]) for name in one.data)
-    assert not one.data["s"].equals(other.data["s"])
-    assert one.truth == same.truth
 
 
 @pytest.mark.parametrize("choice", [SKEWED, {"table": "random"}, {"table": "random", "aggregate": 0.3}])
@@ -209,42 +200,3 @@ def test_work_on_top_changes_no_answer() -> None:
 def test_the_bound_is_that_of_the_table() -> None:
     workload = stream_star(4, SKEWED, rows=10)
     assert workload.facts["best_calls"] == pytest.approx(1 + 0.1 * (1 + 0.5 ** (1 / 3) + 0.5 ** (2 / 3)), abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"operators": 0}, "stream_star: operators: expected a whole number of 1 or more, got 0"),
-        ({"rows": 0.5}, "stream_star: rows: expected a whole number of 1 or more, got 0.5"),
-        ({"correlation": 2}, "stream_star: correlation: expected a share from 0 to 1, got 2"),
-        ({"correlation": "half"}, "stream_star: correlation: expected a share from 0 to 1, got 'half'"),
-        ({"spread": "poison"}, 'stream_star: unknown spread "poison"; did you mean "poisson"?'),
-        ({"form": "table"}, 'stream_star: unknown form "table"; did you mean "tables"?'),
-        (
-            {"form": "tables", "cost_us": 5},
-            'stream_star: expected cost_us of 0 or more, with form "filters" only, got 5',
-        ),
-        (
-            {"cost_us": [1, 2, 3]},
-            "stream_star: expected a cost_us above 0 for each of 2 operators, or one for all, got [1, 2, 3]",
-        ),
-        ({"cost_us": [1, 0]}, "expected a cost_us above 0 for each of 2 operators, or one for all, got [1, 0]"),
-        ({"groups": 0}, "stream_star: groups: expected a whole number of 1 or more, got 0"),
-        ({"groups": 3}, "stream_star: expected groups of at most 2 operators, got 3"),
-        ({"groups": 2, "same": 1.2}, "stream_star: same: expected a share from 0 to 1, got 1.2"),
-        ({"groups": 2, "correlation": 0.5}, "stream_star: expected correlation or groups, got both"),
-        (
-            {"drift": {"kind": "permuted", "period": 5, "selectivities": SKEWED}},
-            'drift permuted: unknown parameter "selectivities"',
-        ),
-        ({"drift": {"kind": "sudden", "at": 5}}, "drift: expected the selectivities that it leads to, got none"),
-        (
-            {"drift": {"kind": "sudden", "at": 5, "selectivities": [[0.5, 0.5]]}},
-            "drift: expected as many classes as before, 2, got 1",
-        ),
-    ],
-)
-def test_a_wrong_parameter_is_one_clear_error(parameters: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as raised:
-        stream_star(**{"operators": 2, "selectivities": SKEWED, **parameters})
-    assert says in str(raised.value)

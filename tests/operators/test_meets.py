@@ -21,7 +21,7 @@ from eddy.operators.stem import Stem
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judged
-from eddy.query import Range, Rows, Unbounded, Window
+from eddy.query import Range, Unbounded, Window
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
 
@@ -88,27 +88,6 @@ def test_a_tuple_passes_that_may_have_a_match(strength: Strength, joins: list[st
     assert outcome.tuples.ids["a"].tolist() == np.flatnonzero(passed).tolist()
 
 
-@pytest.mark.parametrize(
-    ("window", "arrivals", "passed"),
-    [
-        (None, None, [True, True]),
-        (Range(5), None, [True, False]),
-        (Rows(1), None, [False, True]),
-        (None, ([0, 2], [3, 1]), [False, True]),
-    ],
-    ids=["all", "by time", "by rows", "by arrival"],
-)
-def test_verified_is_what_the_probe_finds(
-    window: Window | None, arrivals: tuple[list[int], list[int]] | None, passed: list[bool]
-) -> None:
-    a, b = {"ts": [7, 9], "k": [1, 2]}, {"ts": [3, 1], "k": [1, 2]}
-    strengths: tuple[tuple[Strength, list[bool]], ...] = (("near", passed), ("verified", passed))
-    for strength, expected in strengths:
-        made = pair(strength, a, b, "a.k = b.k", window=window, arrivals=arrivals)
-        assert made.meets.run(arrived(2)).counts.tolist() == expected
-        assert (made.probe.run(arrived(2)).counts > 0).tolist() == passed
-
-
 @pytest.mark.parametrize("strength", ["near", "verified"])
 def test_where_a_key_cannot_be_computed_all_pass(strength: Strength) -> None:
     """Whether they match is not known, and that is an error if they come to their end."""
@@ -133,13 +112,6 @@ def test_a_row_that_failed_a_filter_is_no_match() -> None:
     assert made.meets.run(arrived(3)).counts.tolist() == [True, True, False]
     made.b.verdicts("f", np.array([0]), lambda ids: Judged(np.zeros(len(ids), np.bool_), None), repeated=False)
     assert made.meets.run(arrived(3)).counts.tolist() == [False, True, False]
-
-
-@pytest.mark.parametrize("strength", ["near", "verified"])
-def test_where_no_row_is_stored_none_passes(strength: Strength) -> None:
-    empty: Any = np.empty(0, np.int64)
-    made = pair(strength, KEYS, {"ts": empty, "k": empty}, "a.k = b.k")
-    assert made.meets.run(arrived(3)).counts.tolist() == [False] * 3
 
 
 def test_a_row_is_near_behind_others_that_are_not() -> None:
@@ -183,17 +155,6 @@ def test_a_probe_of_the_same_rows_does_not_search_again(strength: Strength, sear
     assert searched == [6]
     assert made.probe.run(arrived(6)).counts.tolist() == [0, 2, 1, 2, 0, 0]
     assert searched == [6, 6]
-
-
-@pytest.mark.parametrize("strength", ["near", "verified"])
-@pytest.mark.parametrize("chains", [True, False])
-def test_a_probe_joins_what_the_first_phase_has_let_pass(strength: Strength, chains: bool) -> None:
-    a: Mapping[str, Sequence[Any]] = {"ts": [9] * 6, "k": [3, 1, 2, 1, 7, None]}
-    b: Mapping[str, Sequence[Any]] = {"ts": [0] * 4, "k": [1, 1, 2, None]}
-    made = pair(strength, a, b, "a.k = b.k", index=IndexSettings(chains=chains))
-    passed = made.meets.run(arrived(6)).tuples
-    assert passed.ids["a"].tolist() == [1, 2, 3]
-    assert made.probe.run(passed).tuples.ids["b"].tolist() == [0, 1, 2, 0, 1]
 
 
 def test_what_was_verified_is_all_that_a_probe_looks_at() -> None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.errors import EngineError
-from eddy.policies.shared.best_route import Exact, Greedy, Pricer, reach, row_costs
+from eddy.policies.shared.best_route import Exact, Greedy, Pricer, reach
 from eddy.policies.shared.legality import Legality, bits
+from eddy.policies.shared.orders import price_orders, price_own
 from eddy.tuples import Hop
 from tests.policies.query_mesh.worlds import Floats, Needs, cheapest, legality, walk
 
@@ -35,9 +36,7 @@ def test_the_best_route_is_the_best_of_all_legal_orders(problem: tuple[Floats, l
     legal = legality(outcomes.shape[1], needs)
     exact = Exact(reach(outcomes).sum(axis=0)[None], np.array(costs), legal)
     best = cheapest(outcomes, costs, needs)
-    one = np.ones((1, 1))
-    assert exact.price(one)[0] == pytest.approx(best)
-    route = exact.routes(one[:1])[0]
+    route = exact.routes(np.ones((1, 1)))[0]
     assert len(legal.hops(route)) == outcomes.shape[1]
     assert walk(outcomes, costs, route) == pytest.approx(best)
 
@@ -51,8 +50,8 @@ def test_a_set_costs_what_its_rows_cost(
     each = np.stack([reach(outcomes[cell == n]).sum(axis=0) for n in range(sets)])
     exact = Exact(each, np.array(costs), legality(outcomes.shape[1], needs))
     members = ((np.arange(1, 1 << sets)[:, None] >> np.arange(sets)) & 1).astype(np.float64)
-    for chosen, price in zip(members, exact.price(members), strict=True):
-        assert price == pytest.approx(cheapest(outcomes[chosen[cell] > 0], costs, needs))
+    for chosen, route in zip(members, exact.routes(members), strict=True):
+        assert exact.price_rows(route) @ chosen == pytest.approx(cheapest(outcomes[chosen[cell] > 0], costs, needs))
     route = exact.routes(np.ones((1, sets)))[0]
     assert exact.price_rows(route).tolist() == pytest.approx(
         [walk(outcomes[cell == n], costs, route) for n in range(sets)]
@@ -69,7 +68,6 @@ def test_ranks_give_a_legal_route_and_its_price(problem: tuple[Floats, list[floa
     route = greedy.routes(np.ones((1, 1)))[0]
     assert len(legal.hops(route)) == outcomes.shape[1]
     spent = walk(outcomes, costs, route)
-    assert greedy.price(np.ones((1, 1)))[0] == pytest.approx(spent)
     assert greedy.price_rows(route)[0] == pytest.approx(spent)
     assert spent >= cheapest(outcomes, costs, needs) - 1e-9
 
@@ -100,9 +98,11 @@ def test_filters_that_agree_do_not_follow_each_other(exact: bool) -> None:
 def test_what_a_row_costs_is_what_a_walk_costs() -> None:
     outcomes = np.array([[1.0, 0.0, 2.0], [3.0, 1.0, 0.0]])
     costs = np.array([1.0, 2.0, 4.0])
-    routes = [(0, 1, 2), (2, 0, 1), (1,)]
-    expected = [[walk(row[None], costs.tolist(), route) for route in routes] for row in outcomes]
-    assert row_costs(outcomes, costs, routes).tolist() == expected
+    routes = np.array([(0, 1, 2), (2, 0, 1)])
+    expected = [[walk(row[None], costs.tolist(), route) for row in outcomes] for route in routes.tolist()]
+    assert price_orders(outcomes, costs, routes).tolist() == expected
+    assert price_own(outcomes, costs, routes).tolist() == np.diag(expected).tolist()
+    assert price_own(outcomes, costs, routes[1]).tolist() == expected[1]
 
 
 def test_legal_sets_are_those_that_legal_routes_come_to() -> None:

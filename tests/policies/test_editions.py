@@ -13,8 +13,6 @@ from eddy.contracts import Prices, Statistic
 from eddy.policies.content.knowledge import Knowledge
 from eddy.policies.content.profile import Learning
 from eddy.policies.query_mesh.decision import MeshSettings
-from eddy.policies.query_mesh.optimizer import Settings
-from eddy.policies.query_mesh.search.search import Effort
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from eddy.tuples import Hop
 
@@ -82,9 +80,7 @@ def test_an_operator_is_not_classified_by_what_it_reads_itself() -> None:
 
 
 def test_a_mesh_samples_anew_after_another_edition() -> None:
-    effort = Effort(seconds=1.0)
-    settings = Settings(training=10, start="route", strategy="improvement", effort=effort)
-    plan = MeshSettings(costs="unit", sample=100, window=100, tolerance=0.01, settings=settings)
+    plan = MeshSettings(costs="unit", sample=100, training=10, seconds=1.0, window=100, tolerance=0.01)
     mesh = StreamMesh("s", (2, 25), ("f", "g"), plan, Prices(), "first rows")
     mesh.follow((1, 1))
     whole = mesh.count_samples(1_000)

@@ -1,10 +1,10 @@
-"""Bad inputs: damaged state, damaged parcels, hostile files; each is refused in our words, at little cost."""
+"""Bad inputs, each refused in our words at little cost, and loads: more than usual, in measured memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests import damage, hostile
+from tests import damage, hostile, overload
 from tests.soak.hunt import Hunt
 
 
@@ -17,4 +17,5 @@ INPUTS: tuple[Hunt[Any], ...] = (
     Hunt(name="parcels", cases=damage.payloads(), check=damage.read_payload),
     Hunt(name="files", cases=hostile.FILES, check=hostile.read_file),
     Hunt(name="settings", cases=hostile.SETS, check=_overridden),
+    Hunt(name="overload", cases=overload.loads(), check=overload.bear),
 )

@@ -13,8 +13,8 @@ from eddy.query.cost import write_cost
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter, write_after
 from eddy.query.horizons import Horizon, find_horizons
-from eddy.query.inputs import Range, Rows, Unbounded, Window
-from eddy.query.query import Query, Stream
+from eddy.query.inputs import Range, Rows, Stream, Unbounded, Window
+from eddy.query.query import Query
 from eddy.query.state_need import choose_state, describe_state
 from eddy.sql import Column
 from eddy.sql.bind.writer import write_duration
@@ -24,8 +24,8 @@ MICROSECONDS_PER_MILLISECOND = 1_000
 
 
 def describe_query(query: Query) -> str:
-    """Describe a query: joins, windows, filters, and warnings."""
-    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query), "", "joins", *list_joins(query)]
+    """Describe a query: its plan, windows, filters, and warnings."""
+    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
     parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
@@ -72,7 +72,8 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
         if plan is None:
             plan = alone
             continue
-        texts = [p.text for p in query.predicates if name in p.inputs and p.inputs <= joined]
+        # A BETWEEN is two conditions with one text.
+        texts = dict.fromkeys(p.text for p in query.predicates if name in p.inputs and p.inputs <= joined)
         plan = PlanNode(f"join: {' and '.join(texts)}" if texts else "every combination", (plan, alone))
         several = [f for f in query.filters if len(f.on) > 1 and name in f.on and joined.issuperset(f.on)]
         plan = _filter_above(plan, several, notes)
@@ -90,18 +91,6 @@ def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str,
         what = f.where or "a Python function"
         plan = PlanNode(f"filter {f.name}{write_after(f)}{write_cost(f)}: {what}{notes.get(f.name, '')}", (plan,))
     return plan
-
-
-def list_joins(query: Query) -> Iterator[str]:
-    """Write which inputs each condition connects."""
-    for predicate in query.predicates:
-        yield f"  {' -- '.join(sorted(predicate.inputs))}: {predicate.text}"
-    for one in query.existence:
-        verb = "has a match" if one.kind == SEMI else "has none"
-        texts = " and ".join(condition.text for condition in one.conditions)
-        yield f"  {', '.join(sorted(one.needs))}, if {one.table} {verb}: {texts}"
-    if not query.conditions:
-        yield "  none"
 
 
 def list_patterns(query: Query) -> Iterator[str]:

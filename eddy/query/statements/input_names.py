@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from eddy.errors import QueryError, quote
-from eddy.sql.statement.tree import JoinKind, Source
+from eddy.errors import quote
+from eddy.query.statements.tree import JoinKind, Source, View
+from eddy.query.statements.views import find_base
 from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, Node, Place, Ref, TextSpan, rename_refs
 
@@ -43,63 +44,77 @@ class InputNames:
 
     def qualify(self, node: Node, source: Source | None = None) -> Node:
         """Give every column of a condition its input."""
-        among = self.list_seen(source)
-        find: Callable[[Ref], Column] = lambda ref: self.find(ref, among)  # noqa: E731  the one argument that varies
-        return rename_refs(node, find)
+        return rename_refs(node, partial(self.find, among=self.list_seen(source)))
 
     def find(self, ref: Ref, among: Sequence[str]) -> Column:
         """Find the column that a name means."""
         stream, name = ref.column
-        if stream is None:
-            return Column(self._find_owner(ref, among), name)
-        return Column(self.find_input(stream, among, ref.span), name)
+        alias = self._find_owner(ref, among) if stream is None else self.find_input(stream, among, ref.span)
+        return self._read_through(alias, name, ref.span)
+
+    def find_own(self, ref: Ref, source: Source) -> Column:
+        """Find a column of an input."""
+        return self._read_through(source.alias, ref.column.name, ref.span)
+
+    def _read_through(self, alias: str, name: str, span: TextSpan) -> Column:
+        """Find what an input calls a column, where a subquery calls it otherwise."""
+        return Column(alias, find_base(self._views.get(alias, View()), name, self.place, span))
+
+    @cached_property
+    def _views(self) -> dict[str, View]:
+        return {one.alias: one.view for one in self.sources if one.view is not None}
+
+    def _list_visible(self, alias: str) -> Sequence[str] | None:
+        """List the names of an input's columns; None where they are not known."""
+        view = self._views.get(alias)
+        if view is not None and view.columns is not None:
+            return list(view.columns)
+        return None if self.columns is None else self.columns.get(alias)
 
     def find_input(self, name: str, among: Sequence[str], span: TextSpan) -> str:
         """Find the input that a name means, in any case of letters."""
         alias = find_own(name, among)
         if alias not in among:
-            raise self.place.unknown("input", name, among, span.start, span.end)
+            raise self.place.unknown("input", name, among, span)
         return alias
 
     def find_earlier(self, ref: Ref, source: Source) -> Column:
         """Find the column of an earlier input that USING equates with one of `source`."""
-        return Column(self._find_owner(ref, self.list_seen(source)[:-1]), ref.column.name)
+        return self.find(ref, self.list_seen(source)[:-1])
 
     def _find_owner(self, ref: Ref, among: Sequence[str]) -> str:
         """Find the one input that a bare column can be of; one that is shared is of the first that has it."""
         if len(among) == 1:
             return among[0]
         name = ref.column.name
-        if self.columns is None:
-            raise self._error(
+        visible = {alias: self._list_visible(alias) for alias in among}
+        if None in visible.values():
+            raise self.place.error(
                 f'column "{name}" names no input, and what columns there are is not known here; write '
                 f"{among[0]}.{name} or the like",
-                ref,
+                ref.span,
             )
         folded = fold_case(name)
-        owners = [alias for alias in among if folded in map(fold_case, self.columns.get(alias, ()))]
+        owners = [alias for alias, names in visible.items() if folded in map(fold_case, names or ())]
         first = [alias for alias in owners if (alias, folded) not in self.shared]
         if len(first) == 1:
             return first[0]
         if first:
-            raise self._error(f'column "{name}" is in {quote(first)}; write {first[0]}.{name} or the like', ref)
-        known = sorted({column for alias in among for column in self.columns.get(alias, ())})
-        raise self.place.unknown("column", name, known, ref.span.start, ref.span.end)
+            message = f'column "{name}" is in {quote(first)}; write {first[0]}.{name} or the like'
+            raise self.place.error(message, ref.span)
+        known = sorted({column for names in visible.values() for column in names or ()})
+        raise self.place.unknown("column", name, known, ref.span)
 
-    def list_columns(self, alias: str, span: TextSpan) -> Sequence[str]:
-        """List the columns of an input, for a `*`."""
-        if self.columns is None or alias not in self.columns:
-            raise self.place.error(
-                "what columns there are is not known here; list those that you want", span.start, span.end
-            )
-        return self.columns[alias]
+    def list_columns(self, alias: str, span: TextSpan) -> list[tuple[Column, str]]:
+        """List the columns of an input with their names, for a `*`."""
+        visible = self._list_visible(alias)
+        if visible is None:
+            raise self.place.error("what columns there are is not known here; list those that you want", span)
+        return [(self._read_through(alias, name, span), name) for name in visible]
 
-    def list_every(self, span: TextSpan) -> list[Column]:
+    def list_every(self, span: TextSpan) -> list[tuple[Column, str]]:
         """List the columns of all inputs as Spark does: those that are shared once, before all others."""
         shared = {fold_case(ref.column.name): ref for ref in self.shared.values()}
-        first = [self.find(ref, self.joined) for ref in shared.values()]
-        every = [Column(alias, name) for alias in self.joined for name in self.list_columns(alias, span)]
-        return [*first, *(one for one in every if fold_case(one.name) not in shared)]
-
-    def _error(self, message: str, ref: Ref) -> QueryError:
-        return self.place.error(message, ref.span.start, ref.span.end)
+        first = [(self.find(ref, self.joined), ref.column.name) for ref in shared.values()]
+        every = [one for alias in self.joined for one in self.list_columns(alias, span)]
+        return [*first, *(one for one in every if fold_case(one[1]) not in shared)]

@@ -10,7 +10,7 @@ from eddy.query.existence import SEMI
 from eddy.query.filter import Filter
 from eddy.query.inputs import Range, Rows, Stream, Window
 from eddy.query.query import Query
-from eddy.query.statements.statement import name_filter
+from eddy.query.statements.building import name_filter
 from eddy.sql.bind.writer import write_column, write_interval, write_name
 
 

@@ -19,10 +19,10 @@ from eddy.sql.values.arrays import Value
 from eddy.sql.values.faults import FAULTS
 from eddy.sql.values.session import Session
 from eddy.sql.values.step import BoundStep, Frame, OnlySpark, Refused, constant, constant_list
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Place, Ref
+from eddy.sql.values.tree import COMPARISONS, Call, Cast, Column, Literal, Literals, Node, Place, Ref
 
 JOINS_STRINGS = '"||" joins strings; conditions are joined by OR'
-_CONDITIONS = frozenset({"=", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
+_CONDITIONS = frozenset({*COMPARISONS, "and", "or", "not"})
 
 
 def bind(node: Node, known: Mapping[Column, pa.DataType], place: Place, session: Session) -> BoundStep:
@@ -39,7 +39,7 @@ def refusal(node: Node, reason: Refused, place: Place) -> QueryError:
         else ""
     )
     make = place.beyond if isinstance(reason, OnlySpark) else place.error
-    return make(f"{reason}{hint}", span.start, span.end)
+    return make(f"{reason}{hint}", span)
 
 
 def joins_strings(node: Node) -> bool:
@@ -69,10 +69,10 @@ def _make_error(node: Ref, known: Mapping[Column, pa.DataType], place: Place) ->
     whole = [other for other in known if column.stream is not None and other.name == column.stream]
     if whole:
         message = f'"{column.stream}" is a column of type {known[whole[0]]}, and struct fields are not supported'
-        return place.error(f'{message}; make "{column.name}" a column of its own first', span.start, span.end)
+        return place.error(f'{message}; make "{column.name}" a column of its own first', span)
     near = [other for other in known if other.stream == column.stream] or [*known]
     spelled = [other.name if node.bare else str(other) for other in near]
-    return place.unknown("column", column.name if node.bare else str(column), spelled, span.start, span.end)
+    return place.unknown("column", column.name if node.bare else str(column), spelled, span)
 
 
 def _bind_literal(node: Literal, _: object, __: object, ___: object) -> BoundStep:
@@ -117,7 +117,7 @@ def show_place(run: Callable[[Frame], Value], node: Node, place: Place) -> Calla
         try:
             return run(frame)
         except FAULTS as fault:
-            raise place.fault(faults.reason(fault), node.span.start, node.span.end) from None
+            raise place.fault(faults.reason(fault), node.span) from None
 
     return guard
 
@@ -143,7 +143,7 @@ class SqlFunction:
 
 
 OPERATORS: dict[str, BindRule] = {
-    **{name: partial(comparison.compare, name) for name in ("=", "!=", "<", "<=", ">", ">=")},
+    **{name: partial(comparison.compare, name) for name in COMPARISONS},
     "<=>": comparison.same,
     "between": comparison.between,
     "in": comparison.within,
@@ -158,7 +158,6 @@ OPERATORS: dict[str, BindRule] = {
     "+": times.add,
     "-": times.subtract,
     **{name: partial(arithmetic.binary, name) for name in ("*", "/", "div")},
-    "exact second": times.exact_second,
     "negative": arithmetic.negative,
     "positive": arithmetic.positive,
 }

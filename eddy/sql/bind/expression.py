@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from eddy.sql.bind import binder, spelled, writer
-from eddy.sql.bind.spelled import Find
+from eddy.errors import quote
+from eddy.sql.bind import binder, writer
 from eddy.sql.kernels import casts, comparison
 from eddy.sql.values.arrays import fill
 from eddy.sql.values.session import Conversion, Session, session
 from eddy.sql.values.step import BoundStep, Frame, Refused
-from eddy.sql.values.tree import Call, Column, Node, Place, Ref, rename_columns
+from eddy.sql.values.tree import COMPARISONS, Call, Column, Node, Place, Ref, list_refs, rename_refs
 from eddy.sql.values.types import BOOLEAN
 from eddy.sql.values.types import name as named
 
-_COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
+Find = Callable[[Column], Sequence[str]]
+"""The names of the columns that a column may mean."""
+
+
+def describe_ambiguous(name: str, found: Iterable[str]) -> str:
+    """Say that a name means several columns."""
+    return (
+        f'column "{name}" is ambiguous, since {quote(found)} differ in case only; rename one of them, or in Spark set '
+        "spark.sql.caseSensitive"
+    )
 
 
 @dataclass(frozen=True)
@@ -70,10 +79,9 @@ class Expression:
     columns: tuple[Column, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        found = dict.fromkeys(node.column for node in self._node.walk() if isinstance(node, Ref))
         span = self._node.span
         object.__setattr__(self, "text", self._place.text[span.start : span.end])
-        object.__setattr__(self, "columns", tuple(found))
+        object.__setattr__(self, "columns", tuple(dict.fromkeys(ref.column for ref in list_refs(self._node))))
 
     def _at(self, node: Node) -> Expression:
         return Expression(node, self._place)
@@ -88,7 +96,7 @@ class Expression:
 
     def qualify(self, name: Callable[[Column], Column]) -> Expression:
         """Give every column the name that it has in the query."""
-        return self._at(rename_columns(self._node, name))
+        return self._at(rename_refs(self._node, lambda ref: name(ref.column)))
 
     def write(self) -> str:
         """Write it in the one spelling that all texts of the same meaning have."""
@@ -103,18 +111,21 @@ class Expression:
 
         Unknown columns pass.
         """
-        return spelled.is_spelled(self._node, find)
+        return all(_is_spelled(ref, find(ref.column)) for ref in list_refs(self._node))
 
     def respell(self, find: Find) -> str:
-        """Give the whole text with every column as it is called.
+        """Write it with every column as it is called.
 
         A name that means several columns is an error.
         """
-        return spelled.respell(self._node, self._place, find)
 
-    def name_streams(self) -> str:
-        """Give the whole text with the stream of every column before its name."""
-        return spelled.name_streams(self._node, self._place)
+        def choose(ref: Ref) -> Column:
+            found = find(ref.column)
+            if len(found) > 1:
+                raise self._place.error(describe_ambiguous(str(ref.written), found), ref.span)
+            return Column(ref.column.stream, found[0]) if found else ref.column
+
+        return writer.write(rename_refs(self._node, choose))
 
     def conjuncts(self) -> tuple[Expression, ...]:
         """Split at every AND that is not below anything else.
@@ -132,7 +143,7 @@ class Expression:
     def comparison(self) -> ComparedPair | None:
         """Give the two sides, if a comparison is at the top."""
         node = self._node
-        if not (isinstance(node, Call) and node.name in _COMPARISONS):
+        if not (isinstance(node, Call) and node.name in COMPARISONS):
             return None
         left, right = node.args
         return ComparedPair(self._at(left), node.name, self._at(right))
@@ -148,7 +159,7 @@ class Expression:
             elif isinstance(node, Call) and node.name in ("+", "-"):
                 left, right = node.args
                 pending += [(sign, left), (sign if node.name == "+" else -sign, right)]
-            elif _has_columns(node):
+            elif list_refs(node):
                 return None
         return found
 
@@ -172,7 +183,7 @@ class Expression:
         if bound.type != BOOLEAN:
             hint = f"; {binder.JOINS_STRINGS}" if binder.joins_strings(self._node) else ""
             message = f"expected a condition that is true or false, got {named(bound.type)}{hint}"
-            raise self._place.error(message, self._node.span.start, self._node.span.end)
+            raise self._place.error(message, self._node.span)
         return bound
 
     def _step(self, known: Mapping[Column, pa.DataType], session: Session) -> BoundStep:
@@ -184,7 +195,7 @@ class Expression:
         return Bound(step.type, self.columns, step, tuple(changed))
 
     def _make_conversion(self, column: Column, type: pa.DataType) -> Conversion:
-        span = next(node.span for node in self._node.walk() if isinstance(node, Ref) and node.column == column)
+        span = next(ref.span for ref in list_refs(self._node) if ref.column == column)
         return Conversion(column=column, type=type, span=span, place=self._place)
 
     def _coerce(
@@ -209,5 +220,5 @@ def bind_pair(left: Expression, right: Expression, types: Mapping[Column, pa.Dat
     return first, second
 
 
-def _has_columns(node: Node) -> bool:
-    return any(isinstance(part, Ref) for part in node.walk())
+def _is_spelled(ref: Ref, found: Sequence[str]) -> bool:
+    return ref.written.stream in (None, ref.column.stream) and (not found or [*found] == [ref.column.name])

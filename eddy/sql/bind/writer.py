@@ -13,17 +13,16 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from eddy.sql.bind.spelled import backtick
 from eddy.sql.kernels import time_parts
 from eddy.sql.values import types
 from eddy.sql.values.intervals import UNITS
-from eddy.sql.values.tree import Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
+from eddy.sql.values.tree import COMPARISONS, Call, Cast, Column, Literal, Literals, Node, Ref, UserCall
 
 # How tightly what is written holds together; what is looser than its place stands in brackets.
 _OR, _AND, _NOT, _PREDICATE, _COMPARED, _SUM, _PRODUCT, _SIGNED, _VALUE = range(1, 10)
 
 _BETWEEN_VALUES: dict[str, tuple[int, str]] = {
-    **{sign: (_COMPARED, sign) for sign in ("=", "!=", "<", "<=", ">", ">=", "<=>")},
+    **{sign: (_COMPARED, sign) for sign in (*COMPARISONS, "<=>")},
     "+": (_SUM, "+"),
     "-": (_SUM, "-"),
     "*": (_PRODUCT, "*"),
@@ -61,6 +60,15 @@ def write(node: Node) -> str:
 def write_part(node: Node) -> str:
     """Write a condition so that it can stand between ANDs."""
     return _write(node, _NOT)
+
+
+def backtick(name: str) -> str:
+    """Write a name as SQL reads any name.
+
+    >>> backtick("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
 
 
 def write_name(name: str) -> str:
@@ -251,7 +259,6 @@ _OPERATORS: dict[str, Callable[[Call, str], tuple[int, str]]] = {
     **dict.fromkeys(_SIGNS, _write_sign),
 }
 _FORMS: dict[str, Callable[..., str]] = {
-    "exact second": lambda arg: f"EXTRACT(SECOND FROM {arg})",
     "trim": _write_trim,
     "ltrim": _write_side_trim("ltrim"),
     "rtrim": _write_side_trim("rtrim"),

@@ -7,8 +7,7 @@ point Spark would cut, to have it in 38 digits, is left to Spark.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_DOWN, Context, Decimal
-from typing import Any
+from decimal import Context, Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +34,6 @@ DIVIDING = ("/", "%", "div")
 _BIGINT_DIGITS = 18
 # Arrow divides by less than 2^32 exactly. By more it is off by one now and then, and rounding is dividing to it.
 _EXACT_DIVISOR_DIGITS = 9
-# More digits than a quotient can have that Arrow has room for.
-_QUOTIENT_CONTEXT = Context(prec=200, rounding=ROUND_DOWN)
 
 
 def fit(value: Value, type: pa.Decimal128Type) -> Value:
@@ -197,36 +194,24 @@ def _quotient(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
 
 
 def _remainder(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
+    _check_divisor(left, right)
     scale = max(left.scale, right.scale)
     return _exact(min(left.precision - left.scale, right.precision - right.scale) + scale, scale, left, right)
 
 
 def _whole(left: pa.Decimal128Type, right: pa.Decimal128Type) -> pa.DataType:
+    _check_divisor(left, right)
     # Of a longer quotient Spark keeps the lowest 64 bits, even under ANSI's rules.
     if left.precision - left.scale + right.scale > _BIGINT_DIGITS:
         raise _too_wide(left, right)
     return types.BIGINT
 
 
-def _cut_quotient(left: Value, right: Value) -> Value:
-    """Divide, and cut off the digits that Arrow's type for the quotient has no room for."""
-    type: Any = pc.divide(pa.nulls(0, left.type), pa.nulls(0, right.type)).type
-    if right.type.precision <= _EXACT_DIVISOR_DIGITS:
-        return pc.divide(left, right)
-    step = Decimal(1).scaleb(-type.scale)
-
-    def one(number: Decimal | None, divisor: Decimal | None) -> Decimal | None:
-        if number is None or divisor is None:
-            return None
-        if not divisor:
-            raise zero_divisor()
-        return _QUOTIENT_CONTEXT.quantize(_QUOTIENT_CONTEXT.divide(number, divisor), step)
-
-    @on_arrays
-    def one_by_one(numbers: pa.Array, divisors: pa.Array) -> pa.Array:
-        return pa.array([*map(one, numbers.to_pylist(), divisors.to_pylist())], type)
-
-    return one_by_one(left, right)
+def _check_divisor(left: pa.Decimal128Type, right: pa.Decimal128Type) -> None:
+    if right.precision > _EXACT_DIVISOR_DIGITS:
+        got = f"got {types.names([left, right])}"
+        most = f'"%" and "div" by a decimal of more than {_EXACT_DIVISOR_DIGITS} digits are not supported'
+        raise OnlySpark(f"{most}, {got}; cast it to fewer, as in decimal({_EXACT_DIVISOR_DIGITS},2)")
 
 
 @on_arrays
@@ -256,7 +241,7 @@ def _divide(left: pa.Array, right: pa.Array) -> pa.Array:
 
 def _divide_whole(left: Value, right: Value) -> Value:
     whole = max(1, left.type.precision - left.type.scale + right.type.scale)
-    cut = round_to(_cut_quotient(left, right), 0, "towards_zero")
+    cut = round_to(pc.divide(left, right), 0, "towards_zero")
     return cut.cast(pa.decimal128(whole, 0))
 
 

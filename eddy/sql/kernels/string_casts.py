@@ -18,10 +18,8 @@ from eddy.sql.values import calendar, types, zones
 from eddy.sql.values.arrays import Kernel, Value, map_values
 from eddy.sql.values.calendar import BLANKS
 from eddy.sql.values.faults import Fault, clock_only, no_text, unreadable
-from eddy.sql.values.zone_names import offset_of
+from eddy.sql.values.zone_names import JAVA_BLANKS, offset_of
 
-# What Java, which Spark asks to read what has a point, cuts off both ends.
-_JAVA_BLANKS = BLANKS.replace("\x7f", "")
 # The sign, and the digits that count.
 _INTEGER = re.compile(r"([+-]?)(?=\d)0*(\d*)", re.ASCII)
 _MOST_DIGITS = 19
@@ -71,7 +69,8 @@ def _integer(text: str, target: pa.DataType) -> int:
 
 
 def _float(text: str, target: pa.DataType) -> float:
-    body = text.strip(_JAVA_BLANKS)
+    # Java reads what may have a point, and cuts off other blanks than Spark does.
+    body = text.strip(JAVA_BLANKS)
     if body.lower() in _WORDS:
         return float(_WORDS[body.lower()])
     # Java's own parser, which Spark asks, takes the suffixes of its literals.
@@ -83,7 +82,7 @@ def _float(text: str, target: pa.DataType) -> float:
 
 
 def _decimal(text: str, target: pa.DataType) -> Decimal:
-    body = text.strip(_JAVA_BLANKS)
+    body = text.strip(JAVA_BLANKS)
     match = _NUMBER.fullmatch(body)
     # Java looks at halves of characters, so that a digit which has two is none.
     if match is None or max(body) > "\uffff" or _is_far(match[1], match[2] or "e0"):

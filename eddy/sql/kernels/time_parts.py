@@ -6,13 +6,11 @@ Years have any length here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eddy.sql.kernels import decimals
 from eddy.sql.values import types
 from eddy.sql.values.arrays import Kernel, Value, build, nulls, on_arrays, physical
 from eddy.sql.values.calendar import DAY
@@ -23,7 +21,6 @@ _SECOND = 1_000_000
 _MINUTE = 60 * _SECOND
 # 1970 began on a Thursday, which Spark counts as day 5 of a week.
 _THURSDAY = 4
-SECONDS, _MICROS = pa.decimal128(8, 6), pa.decimal128(8, 0)
 _OF_DAY: dict[str, Callable[[Numbers], Numbers]] = {
     "hour": lambda micros: micros // (60 * _MINUTE) % 24,
     "minute": lambda micros: micros // _MINUTE % 60,
@@ -105,11 +102,3 @@ def _count_part(name: str, array: pa.Array) -> Numbers:
     days = numbers if array.type == types.DATE else numbers // DAY
     mask = nulls(array)
     return _OF_DATE[name](days if mask is None else np.where(mask, 0, days))
-
-
-@on_arrays
-def seconds(local: pa.Array) -> Value:
-    """Give the seconds of local times, with their fraction."""
-    micros = build(physical(local) % _MINUTE, nulls(local), types.BIGINT)
-    # Arrow imports pandas for its first decimal, so that is made when it is asked for.
-    return decimals.fit(pc.multiply(decimals.from_integers(_MICROS)(micros), pa.scalar(Decimal("0.000001"))), SECONDS)

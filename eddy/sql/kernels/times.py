@@ -24,17 +24,7 @@ _SMALL = (types.TINYINT, types.SMALLINT, types.INT)
 
 
 def part(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind YEAR, HOUR and their kin."""
-    return apply(time_parts.kernel(name), (_whole(name, session, args),), types.INT)
-
-
-def exact_second(session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Bind the SECOND of EXTRACT, which keeps the fraction."""
-    return apply(time_parts.seconds, (_whole("second", session, args),), time_parts.SECONDS)
-
-
-def _whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
-    """Convert to a date or a local time, which have such parts."""
+    """Bind YEAR, HOUR and their kin: parts of a date or of a local time."""
     (arg,) = args
     if arg.type in (types.STRING, types.NULL):
         arg = coerce(arg, types.TIMESTAMP if time_parts.is_of_day(name) else types.DATE, session)
@@ -42,7 +32,8 @@ def _whole(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
         arg = coerce(arg, types.TIMESTAMP, session)
     if not types.is_temporal(arg.type):
         raise Refused(f"{name.upper()} takes a date or a timestamp, got {types.names([arg.type])}")
-    return cast(arg, types.TIMESTAMP_NTZ, session) if types.is_timestamp(arg.type) else arg
+    local = cast(arg, types.TIMESTAMP_NTZ, session) if types.is_timestamp(arg.type) else arg
+    return apply(time_parts.kernel(name), (local,), types.INT)
 
 
 def add(session: Session, args: Sequence[BoundStep]) -> BoundStep:

@@ -16,10 +16,9 @@ _OF_SPARK = {
     "[": "reading elements of arrays and maps is not supported",
     **{sign: f'the bit operator "{sign}" is not supported' for sign in "&|^~"},
 }
+NO_PARAMETERS = "parameters are not supported; write the value itself"
 _OF_NOBODY = {
-    "?": "parameters are not supported; write the value itself",
-    ":": "parameters are not supported; write the value itself",
-    "{": "parameters are not supported; write the value itself",
+    **dict.fromkeys("?:{", NO_PARAMETERS),
     "OVER": "window functions are not supported",
     "FILTER": "aggregate functions are not supported",
     ";": "only one expression is allowed",

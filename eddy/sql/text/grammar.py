@@ -10,7 +10,7 @@ A value at the end of it is a literal, a name, a call, a CASE, or an expression 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pyarrow as pa
 
@@ -18,6 +18,7 @@ from eddy.sql.text import beyond, literals, names, special_forms
 from eddy.sql.text.names import read_cast_type
 from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
 from eddy.sql.values.tree import (
+    COMPARISONS,
     Call,
     Cast,
     Column,
@@ -33,7 +34,7 @@ from eddy.sql.values.tree import (
 
 # The left binding power of each operator between two values, and the name of what it does.
 _OPERATORS: dict[str, tuple[int, str]] = {
-    **{sign: (1, sign) for sign in ("=", "<", "<=", ">", ">=", "<=>", "!=")},
+    **{sign: (1, sign) for sign in (*COMPARISONS, "<=>")},
     "==": (1, "="),
     "<>": (1, "!="),
     "!<": (1, ">="),
@@ -143,16 +144,9 @@ def _between(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
 def _in(reader: TokenReader, start: int, node: Node, _: Token) -> Node:
     reader.expect("(", "after IN")
     special_forms.refuse_subquery(reader)
-    items = literal_list(reader) if reader.now.kind == "list" else _items(reader)
+    items = literal_list(reader) if reader.now.kind == "list" else reader.read_list(_item)
     reader.expect(")", "at the end of the list of IN")
     return Call(reader.span(start), "in", (node, *items))
-
-
-def _items(reader: TokenReader) -> list[Node]:
-    items = [_item(reader)]
-    while reader.accept(","):
-        items.append(_item(reader))
-    return items
 
 
 def _item(reader: TokenReader) -> Node:
@@ -161,7 +155,7 @@ def _item(reader: TokenReader) -> Node:
     There may be many bare numbers, so those are read without a look at all operators.
     """
     if reader.now.kind == "number" and reader.look_ahead().key in (",", ")"):
-        return primary(reader, boolean)
+        return primary(reader)
     return boolean(reader)
 
 
@@ -206,7 +200,7 @@ def _read_signed(reader: TokenReader) -> Node:
     signs = []
     while reader.now.key in _SIGNS and not _begins_number(reader):
         signs.append(reader.take())
-    node = _negative(reader) if _begins_number(reader) else primary(reader, boolean)
+    node = _negative(reader) if _begins_number(reader) else primary(reader)
     for sign in reversed(signs):
         node = Call(reader.span(sign.start), _SIGNS[sign.key], (node,))
     return node
@@ -228,15 +222,13 @@ _CONSTANTS: dict[str, tuple[object, pa.DataType]] = {
     "NULL": (None, pa.null()),
 }
 _RESERVED = frozenset({"AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "BETWEEN", "WHEN", "THEN", "ELSE", "END", "AS"})
-_RESERVED_SIGNS = {"*": '"*" is not a value', "?": "parameters are not supported; write the value itself"}
-_NAMES = ("word", "quoted")
-_AMOUNTS = ("number", "string", "raw")
+_RESERVED_SIGNS = {"*": '"*" is not a value', "?": beyond.NO_PARAMETERS}
 
 
-def primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def primary(reader: TokenReader) -> Node:
     """Read one value, with the casts that follow it."""
     start = reader.now.start
-    return postfix(reader, start, _primary(reader, boolean))
+    return postfix(reader, start, _primary(reader))
 
 
 def postfix(reader: TokenReader, start: int, node: Node) -> Node:
@@ -247,20 +239,20 @@ def postfix(reader: TokenReader, start: int, node: Node) -> Node:
     return node
 
 
-def _primary(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _primary(reader: TokenReader) -> Node:
     token = reader.now
     if token.kind == "number":
         return number(reader, token.start, negative=False)
-    if token.kind in ("string", "raw"):
+    if token.is_text:
         return text(reader, "here")
     if token.kind == "hex":
         return _bytes(reader)
     if reader.accept("("):
-        return _parenthesis(reader, boolean)
+        return _parenthesis(reader)
     if token.kind == "quoted":
         return _column(reader)
     if token.kind == "word" and token.key not in _RESERVED:
-        return _word(reader, boolean)
+        return _word(reader)
     raise reader.stuck(_RESERVED_SIGNS.get(token.key, "expected a value"))
 
 
@@ -277,7 +269,7 @@ def number(reader: TokenReader, start: int, *, negative: bool) -> Literal:
 def text(reader: TokenReader, place: str) -> Literal:
     """Read strings that stand side by side, as one."""
     start, parts = reader.now.start, []
-    while reader.now.kind in ("string", "raw"):
+    while reader.now.is_text:
         parts.append(special_forms.unquote(reader))
     if not parts:
         raise reader.stuck(f"expected a string {place}")
@@ -317,7 +309,7 @@ def _read_listed(literal: Token) -> tuple[object, pa.DataType]:
     return literals.number(literal.text.removeprefix("-"), negative=literal.text[0] == "-")
 
 
-def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _parenthesis(reader: TokenReader) -> Node:
     special_forms.refuse_subquery(reader)
     node = boolean(reader)
     if reader.now.key == ",":
@@ -326,18 +318,20 @@ def _parenthesis(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     return node
 
 
-def _word(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _word(reader: TokenReader) -> Node:
     token, after = reader.now, reader.look_ahead()
     if token.key in _CONSTANTS:
         reader.take()
         return Literal(reader.span(token.start), *_CONSTANTS[token.key])
     if token.key == "CASE":
-        return _case(reader, boolean)
-    if token.key == "INTERVAL" and (reader.look_ahead(2) if after.key in ("-", "+") else after).kind in _AMOUNTS:
-        return special_forms.interval(reader)
-    if after.kind in ("string", "raw"):
+        return _case(reader)
+    if token.key == "INTERVAL":
+        amount = reader.look_ahead(2) if after.key in ("-", "+") else after
+        if amount.kind == "number" or amount.is_text:
+            return special_forms.interval(reader)
+    if after.is_text:
         return special_forms.typed_literal(reader)
-    return _call(reader, boolean) if after.key == "(" else _column(reader)
+    return _call(reader) if after.key == "(" else _column(reader)
 
 
 def _column(reader: TokenReader) -> Node:
@@ -353,13 +347,20 @@ def _column(reader: TokenReader) -> Node:
 
 def identifier(reader: TokenReader) -> str:
     """Read a name, with or without backticks."""
-    if reader.now.kind not in _NAMES:
+    if not reader.now.is_name:
         raise reader.stuck("expected a name")
     token = reader.take()
     return token.text if token.kind == "word" else token.text[1:-1].replace("``", "`")
 
 
-def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def alias(reader: TokenReader, following: Collection[str] = ()) -> str | None:
+    """Read the name that something gets, if it gets one: behind AS, or a word that is none of the `following`."""
+    if reader.accept("AS") or (reader.now.is_name and reader.now.key not in following):
+        return identifier(reader)
+    return None
+
+
+def _case(reader: TokenReader) -> Node:
     start = reader.take().start
     subject = None if reader.now.key == "WHEN" else boolean(reader)
     args: list[Node] = []
@@ -376,7 +377,7 @@ def _case(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
     return Call(reader.span(start), "case", tuple(args))
 
 
-def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
+def _call(reader: TokenReader) -> Node:
     token = reader.take()
     reader.take()
     special = special_forms.SPECIAL.get(token.key)
@@ -386,7 +387,8 @@ def _call(reader: TokenReader, boolean: special_forms.Boolean) -> Node:
             raise special_forms.miswritten(reader, token.key, token.start)
         return special(reader, boolean, token.start)
     name = token.text if is_asked else names.resolve(token, reader)
-    args = [] if reader.now.key == ")" else special_forms.arguments(reader, boolean)
+    special_forms.refuse_subquery(reader)
+    args = [] if reader.now.key == ")" else reader.read_list(boolean)
     reader.expect(")", f'to close the arguments of "{token.text}"')
     if is_asked:
         return UserCall(reader.span(token.start), name, tuple(args))

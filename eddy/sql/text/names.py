@@ -73,9 +73,9 @@ _PARTS = {
     "DAYOFWEEK": "dayofweek",
     "HOUR": "hour",
     "MINUTE": "minute",
-    "SECOND": "exact second",
 }
-_BEYOND_PARTS = frozenset({"YEAROFWEEK", "WEEK", "DOY", "DOW", "DAYOFWEEK_ISO", "DOW_ISO"})
+# The second of EXTRACT has a fraction, which that of SECOND has not.
+_BEYOND_PARTS = frozenset({"SECOND", "YEAROFWEEK", "WEEK", "DOY", "DOW", "DAYOFWEEK_ISO", "DOW_ISO"})
 _ANY = 1_000_000
 DECIMAL = ("DECIMAL", "DEC", "NUMERIC")
 _TYPES: dict[str, pa.DataType] = {

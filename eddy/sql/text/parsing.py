@@ -7,8 +7,8 @@ import pyarrow as pa
 from eddy.sql.bind.expression import Expression
 from eddy.sql.text import grammar, names
 from eddy.sql.text.reader import TokenReader
-from eddy.sql.values.tree import Column, Literal, Place, Ref
-from eddy.sql.values.types import DURATION
+from eddy.sql.text.special_forms import read_interval
+from eddy.sql.values.tree import Column, Place, Ref
 
 
 def parse(text: str, *, where: str) -> Expression:
@@ -34,23 +34,22 @@ def parse_select(text: str, *, where: str) -> tuple[Column, str]:
     if not isinstance(node, Ref):
         reason = "only columns can be selected, as stream.column or stream.column AS name, not expressions"
         raise reader.error(reason, node.span)
-    named = reader.accept("AS") is not None or reader.now.kind in ("word", "quoted")
-    name = grammar.identifier(reader) if named else node.column.name
+    name = grammar.alias(reader)
     grammar.finish(reader)
-    return node.column, name
+    return node.column, name or node.column.name
 
 
 def parse_interval(text: str, *, where: str) -> int:
     """Read an interval, in microseconds.
 
-    >>> parse_interval("interval '1:30' minute to second", where="here")
+    >>> parse_interval("interval 1 minute 30 seconds", where="here")
     90000000
     """
-    place = Place(where, text)
-    node = grammar.read(place)
-    if not (isinstance(node, Literal) and isinstance(node.value, int) and node.type == DURATION):
-        raise place.error("expected an interval and nothing else", node.span.start, node.span.end)
-    return node.value
+    reader = TokenReader(Place(where, text))
+    reader.expect("INTERVAL", "before a length of time")
+    micros, _ = read_interval(reader, 0)
+    grammar.finish(reader)
+    return micros
 
 
 def parse_type(text: str, *, where: str) -> pa.DataType:

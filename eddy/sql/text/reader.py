@@ -9,12 +9,15 @@ A long list of literals, as after IN, is one token: there may be hundreds of tho
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from eddy.errors import QueryError, SparkOnlyError
 from eddy.sql.values.tree import Place, TextSpan
+
+Read = TypeVar("Read")
 
 # How deep parentheses and functions may nest: reading one takes 13 calls of ours, and Python stops at a thousand, some
 # of which belong to whoever called.
@@ -73,6 +76,13 @@ class TokenReader:
         if self.accept(key) is None:
             raise self.stuck(f'expected "{key}" {purpose}')
 
+    def read_list(self, part: Callable[[TokenReader], Read]) -> list[Read]:
+        """Read one part or more, with commas between them."""
+        parts = [part(self)]
+        while self.accept(","):
+            parts.append(part(self))
+        return parts
+
     def span(self, start: int) -> TextSpan:
         """Give the part of the text from `start` to here."""
         return TextSpan(start, self._tokens[self._at - 1].end if self._at else 0)
@@ -83,23 +93,23 @@ class TokenReader:
         return self.error(f"{expected}, {got}", self.now)
 
     def unknown(
-        self, kind: str, name: str, known: Iterable[str], at: Token, unlisted: Iterable[str] = ()
+        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = ()
     ) -> QueryError:
         """Build the error for a name that nothing has."""
-        return self.place.unknown(kind, name, known, at.start, at.end, unlisted)
+        return self.place.unknown(kind, name, known, at, unlisted)
 
-    def too_deep(self, levels: int, at: Token | TextSpan) -> QueryError:
+    def too_deep(self, levels: int, at: TextSpan) -> QueryError:
         """Build the error for what is nested too deep."""
         reason = f"the expression is more than {levels} levels deep here"
         return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
 
-    def beyond(self, message: str, at: Token | TextSpan) -> SparkOnlyError:
+    def beyond(self, message: str, at: TextSpan) -> SparkOnlyError:
         """Build the error for what Spark alone evaluates."""
-        return self.place.beyond(message, at.start, at.end)
+        return self.place.beyond(message, at)
 
-    def error(self, message: str, at: Token | TextSpan) -> QueryError:
+    def error(self, message: str, at: TextSpan) -> QueryError:
         """Build an error that points at a token or a part."""
-        return self.place.error(message, at.start, at.end)
+        return self.place.error(message, at)
 
 
 _NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?(?:bd|[lsyfd])?(?!\w)"
@@ -130,7 +140,7 @@ _BORDER = re.compile(r"(/\*)(?!\+)|\*/")
 
 
 @dataclass(frozen=True)
-class Token:
+class Token(TextSpan):
     """A piece of the text.
 
     `kind` is a group of the pattern, or `list` for many literals between commas.
@@ -138,13 +148,21 @@ class Token:
 
     kind: str
     text: str
-    start: int
-    end: int
 
     @property
     def key(self) -> str:
         """The text as grammar rules compare it: words in capitals."""
         return self.text.upper() if self.kind in ("word", "sign") else ""
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it can be a name."""
+        return self.kind in ("word", "quoted")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text in quotes."""
+        return self.kind in ("string", "raw")
 
 
 def tokens(place: Place) -> Iterator[Token]:
@@ -158,13 +176,13 @@ def tokens(place: Place) -> Iterator[Token]:
         many = _LIST.match(text, at) if before == ("IN", "(") else None
         match = many or _PATTERN.match(text, at)
         if match is None:
-            raise place.error(_describe_unreadable(text[at:]), at, at + 1)
+            raise place.error(_describe_unreadable(text[at:]), TextSpan(at, at + 1))
         if match.lastgroup not in ("space", "comment"):
-            token = Token(str(match.lastgroup or "list"), match.group(), at, match.end())
+            token = Token(at, match.end(), str(match.lastgroup or "list"), match.group())
             before = (before[1], token.key)
             yield token
         at = _skip_comment(place, at) if match.lastgroup == "comment" else match.end()
-    yield Token("end", "", len(text), len(text))
+    yield Token(len(text), len(text), "end", "")
 
 
 def split_list(token: Token) -> Iterator[Token]:
@@ -174,7 +192,7 @@ def split_list(token: Token) -> Iterator[Token]:
     """
     for match in _LISTED.finditer(token.text):
         kind = "string" if match.group()[0] in "'\"" else "word" if match.group()[0] in "nN" else "number"
-        yield Token(kind, match.group(), token.start + match.start(), token.start + match.end())
+        yield Token(token.start + match.start(), token.start + match.end(), kind, match.group())
 
 
 def _skip_comment(place: Place, start: int) -> int:
@@ -184,7 +202,7 @@ def _skip_comment(place: Place, start: int) -> int:
         depth += 1 if border[1] else -1
         if not depth:
             return border.end()
-    raise place.error('the comment that opens here is never closed; expected "*/"', start, start + 2)
+    raise place.error('the comment that opens here is never closed; expected "*/"', TextSpan(start, start + 2))
 
 
 def _describe_unreadable(rest: str) -> str:

@@ -31,7 +31,7 @@ _WRITTEN = {
     "EXTRACT": "extract(field from time)",
     "EXISTS": "a condition; subqueries are not supported",
 }
-_STRINGS = ("string", "raw")
+UNIT_TO_UNIT = "an interval from one unit to another is not supported; write it in units, as in 1 DAY 2 HOURS"
 NO_SUBQUERIES = "subqueries are not supported; make it a table of the query and join it"
 
 
@@ -44,15 +44,6 @@ def refuse_subquery(reader: TokenReader) -> None:
 def is_subquery(reader: TokenReader) -> bool:
     """Tell whether a subquery begins here."""
     return reader.now.key in ("SELECT", "WITH", "FROM", "VALUES") and reader.look_ahead().kind != "sign"
-
-
-def arguments(reader: TokenReader, boolean: Boolean) -> list[Node]:
-    """Read values between commas."""
-    refuse_subquery(reader)
-    args = [boolean(reader)]
-    while reader.accept(","):
-        args.append(boolean(reader))
-    return args
 
 
 def _cast(reader: TokenReader, boolean: Boolean, start: int, *, safe: bool = False) -> Node:
@@ -80,7 +71,7 @@ def _trim(reader: TokenReader, boolean: Boolean, start: int) -> Node:
 
 def _side_trim(name: str) -> Callable[[TokenReader, Boolean, int], Node]:
     def rule(reader: TokenReader, boolean: Boolean, start: int) -> Node:
-        args = arguments(reader, boolean)
+        args = reader.read_list(boolean)
         reader.expect(")", f"to close {name.upper()}")
         if len(args) > 2:
             raise miswritten(reader, name.upper(), start)
@@ -171,8 +162,11 @@ def typed_literal(reader: TokenReader) -> Node:
 
 
 def interval(reader: TokenReader) -> Literal:
-    """Read an interval, in any of Spark's spellings."""
+    """Read an interval, in nearly all of Spark's spellings."""
     start = reader.take().start
+    # INTERVAL '1:30' MINUTE TO SECOND: a length of time cannot be left to Spark, and a condition can.
+    if reader.look_ahead(3 if reader.now.key in ("-", "+") else 2).key == "TO":
+        raise reader.beyond(UNIT_TO_UNIT, reader.span(start))
     micros, whole = read_interval(reader, start)
     return Literal(reader.span(start), micros, DURATION, whole_days=whole)
 
@@ -189,9 +183,8 @@ def read_interval(reader: TokenReader, start: int) -> tuple[int, bool]:
 
 
 def _interval(reader: TokenReader) -> tuple[int, bool]:
-    if reader.now.kind in _STRINGS and reader.look_ahead().kind != "word":
-        return intervals.read_units(literals.string(reader.take().text))
-    if reader.now.kind in _STRINGS and intervals.unit(reader.look_ahead().text) is None:
+    after = reader.look_ahead()
+    if reader.now.is_text and (after.kind != "word" or intervals.unit(after.text) is None):
         return intervals.read_units(literals.string(reader.take().text))
     total, whole, first = 0, True, True
     while first or _continues(reader):
@@ -202,21 +195,19 @@ def _interval(reader: TokenReader) -> tuple[int, bool]:
 
 def _continues(reader: TokenReader) -> bool:
     at = 1 if reader.now.key in ("-", "+") else 0
-    after = reader.look_ahead(at + 1).text
-    return reader.look_ahead(at).kind in ("number", *_STRINGS) and after.upper().removesuffix("S") in intervals.UNITS
+    amount, after = reader.look_ahead(at), reader.look_ahead(at + 1).text
+    return (amount.kind == "number" or amount.is_text) and after.upper().removesuffix("S") in intervals.UNITS
 
 
 def _part(reader: TokenReader) -> tuple[int, bool]:
     sign = reader.accept("-") or reader.accept("+") or ""
     token = reader.take()
-    text = literals.string(token.text) if token.kind in _STRINGS else token.text
+    text = literals.string(token.text) if token.is_text else token.text
     name = intervals.unit(reader.now.text) if reader.now.kind == "word" else None
     if name is None:
         raise reader.stuck("expected a unit of time, from MICROSECONDS to WEEKS")
     reader.take()
-    if reader.accept("TO"):
-        last = intervals.unit(reader.take().text) or ""
-        micros = intervals.span(text, name, last)
-        return (-micros if sign == "-" else micros), False
+    if reader.now.key == "TO":
+        raise ValueError(UNIT_TO_UNIT)
     micros = intervals.amount(text, name)
     return (-micros if sign == "-" else micros), name in ("DAY", "WEEK")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import re
 
-from eddy.sql.values.zone_names import zone_of
+from eddy.sql.values.zone_names import JAVA_BLANKS, zone_of
 
 DAY = 86_400_000_000
 _FOUR_CENTURIES = 146_097
@@ -24,7 +24,7 @@ _TIME = re.compile(rf"(?:T|(?=\d{{1,2}}:)){_CLOCK}", re.DOTALL | re.ASCII)
 _MOMENT = re.compile(r"(epoch|now|today|tomorrow|yesterday)[ \t]*(.*)", re.DOTALL | re.ASCII | re.IGNORECASE)
 _LOWEST = (0, 1, 1, 0, 0, 0)
 # What Spark cuts off both ends of a text.
-BLANKS = "".join(map(chr, (*range(33), 127)))
+BLANKS = f"{JAVA_BLANKS}\x7f"
 
 
 def days_of(text: str) -> int | None:

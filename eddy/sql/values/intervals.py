@@ -20,8 +20,6 @@ UNITS = {
     "DAY": 86_400 * _SECOND,
     "WEEK": 7 * 86_400 * _SECOND,
 }
-_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
-_LIMITS = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
 _AMOUNT = re.compile(r"([+-]?)(\d*)(?:\.(\d{0,9}))?", re.ASCII)
 _PART = re.compile(r"([+-]?)\s*([\d.]+)\s+([a-z]+)(?:\s+|$)", re.ASCII | re.IGNORECASE)
 # So many digits has the largest number of 64 bits.
@@ -79,24 +77,3 @@ def read_units(text: str) -> tuple[int, bool]:
         total, at = total + amount(match[1] + match[2], name), match.end()
         whole = whole and name in ("DAY", "WEEK")
     return total, whole
-
-
-def span(text: str, first: str, last: str) -> int:
-    """Read `1 02:03:04.5` as the fields from first to last.
-
-    >>> span("1:30", "MINUTE", "SECOND")
-    90000000
-    """
-    if first not in _FIELDS or last not in _FIELDS or _FIELDS.index(first) >= _FIELDS.index(last):
-        raise ValueError(f'an interval from "{first.lower()}" to "{last.lower()}" does not exist')
-    names = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]
-    body = text.strip()
-    sign, body = (body[0], body[1:]) if body[:1] in ("+", "-") else ("", body)
-    parts = re.split(r"\s+|:", body) if first == "DAY" else body.split(":")
-    if len(parts) != len(names):
-        raise ValueError(f"'{text}' does not have the {len(names)} parts from {first.lower()} to {last.lower()}")
-    for part, name in zip(parts[1:], names[1:], strict=True):
-        if not re.fullmatch(r"\d{1,2}(\.\d*)?", part) or float(part) >= _LIMITS[name] + 1:
-            raise ValueError(f"'{part}' is not a {name.lower()} from 0 to {_LIMITS[name]}")
-    total = sum(amount(part, name) for part, name in zip(parts, names, strict=True))
-    return -total if sign == "-" else total

@@ -87,7 +87,7 @@ class Conversion:
             message = (
                 f"{held}, the type that expressions know; cast the column, or leave out such rows, before the query"
             )
-            raise self.place.fault(message, self.span.start, self.span.end) from None
+            raise self.place.fault(message, self.span) from None
 
 
 def _convert(array: pa.Array, type: pa.DataType) -> pa.Array:

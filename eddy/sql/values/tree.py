@@ -20,6 +20,10 @@ ONLY_SPARK = "Spark alone evaluates it, in a filter over one input, by eddy.atta
 """Where SQL has its place that we have not."""
 
 
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+"""The names of comparisons; `<=>`, which null passes, is another thing."""
+
+
 class Column(NamedTuple):
     """A column, with its stream where the text names one."""
 
@@ -147,9 +151,9 @@ def join_conditions(span: TextSpan, name: str, parts: Iterable[Node]) -> Call:
     return Call(span, name, tuple(node for nodes in flat for node in nodes))
 
 
-def rename_columns(node: Node, name: Callable[[Column], Column]) -> Node:
-    """The same tree with other names for its columns."""
-    return rename_refs(node, lambda ref: name(ref.column))
+def list_refs(node: Node) -> list[Ref]:
+    """List the columns that a tree names, in the order of the text."""
+    return [part for part in node.walk() if isinstance(part, Ref)]
 
 
 def rename_refs(node: Node, name: Callable[[Ref], Column]) -> Node:
@@ -174,53 +178,50 @@ class Place:
     text: str
     only_spark: str = ONLY_SPARK
 
-    def error(self, message: str, start: int, end: int) -> QueryError:
-        """Build the error that points at `text[start:end]`.
+    def error(self, message: str, at: TextSpan) -> QueryError:
+        """Build the error that points at a part of the text.
 
-        >>> print(Place('filter "f"', "a + b").error("no", 4, 5))
+        >>> print(Place('filter "f"', "a + b").error("no", TextSpan(4, 5)))
         filter "f": no
           a + b
               ^
         """
-        return QueryError(self._write_error(message, start, end))
+        return QueryError(self._write_error(message, at))
 
-    def beyond(self, message: str, start: int, end: int) -> SparkOnlyError:
+    def beyond(self, message: str, at: TextSpan) -> SparkOnlyError:
         """Build the error for what Spark alone evaluates."""
-        return SparkOnlyError(self._write_error(f"{message}; {self.only_spark}", start, end))
+        return SparkOnlyError(self._write_error(f"{message}; {self.only_spark}", at))
 
-    def fault(self, message: str, start: int, end: int) -> RowError:
+    def fault(self, message: str, at: TextSpan) -> RowError:
         """Build the error of values that have no answer.
 
-        They are in some row, and `text[start:end]` has no answer for them.
+        They are in some row, and this part of the text has no answer for them.
         """
-        kind = f"cannot be computed: {shorten(self.text[start:end], LONGEST_NAME)}"
-        return RowError(self._write_error(message, start, end), kind=kind)
+        kind = f"cannot be computed: {shorten(self.text[at.start : at.end], LONGEST_NAME)}"
+        return RowError(self._write_error(message, at), kind=kind)
 
     def unknown(
-        self, kind: str, name: str, known: Iterable[str], start: int, end: int, unlisted: Iterable[str] = ()
+        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = ()
     ) -> QueryError:
-        """Build the error for an unknown name.
-
-        It stands in `text[start:end]`.
-        """
+        """Build the error for a name that nothing has."""
         error = unknown_name(kind, name, known, where=shorten(self.where), unlisted=unlisted)
-        return QueryError(f"{error}\n{self.mark(start, end)}")
+        return QueryError(f"{error}\n{self._mark(at)}")
 
-    def mark(self, start: int, end: int) -> str:
-        """Show the line that holds `start`, and carets under it.
+    def _mark(self, at: TextSpan) -> str:
+        """Show the line in which a part begins, and carets under it.
 
         A long line is shown in part.
         """
-        first = self.text.rfind("\n", 0, start) + 1
+        first = self.text.rfind("\n", 0, at.start) + 1
         line = self.text[first:].split("\n", 1)[0]
-        at, low = start - first, 0
+        start, low = at.start - first, 0
         if len(line) > WIDE:
-            low = max(0, min(at - WIDE // 2, len(line) - WIDE))
+            low = max(0, min(start - WIDE // 2, len(line) - WIDE))
         part = line[low : low + WIDE]
-        lead = "".join("\t" if c == "\t" else " " for c in part[: at - low])
-        width = max(1, min(end - first - low, len(part)) - (at - low))
+        lead = "".join("\t" if c == "\t" else " " for c in part[: start - low])
+        width = max(1, min(at.end - first - low, len(part)) - (start - low))
         before, after = "... " if low else "", " ..." if low + WIDE < len(line) else ""
         return f"  {before}{part}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
-    def _write_error(self, message: str, start: int, end: int) -> str:
-        return f"{shorten(self.where)}: {shorten(message)}\n{self.mark(start, end)}"
+    def _write_error(self, message: str, at: TextSpan) -> str:
+        return f"{shorten(self.where)}: {shorten(message)}\n{self._mark(at)}"

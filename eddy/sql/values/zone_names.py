@@ -11,7 +11,7 @@ _OFFSET = re.compile(r"([+-])(\d\d)(?::?(\d\d))?", re.ASCII)
 _MINUTE = 60_000_000
 _MOST_MINUTES = 18 * 60
 # What Java's `String.trim` cuts off.
-_BLANKS = "".join(map(chr, range(33)))
+JAVA_BLANKS = "".join(map(chr, range(33)))
 # What may mean something to Java alone: its three letters, and offsets such as UTC+2 or +01:02:03.
 _OF_JAVA = re.compile(r"[A-Z]{3}|(?:UTC|GMT|UT)?[+-][\d:]+", re.ASCII)
 # Java has offsets by these names, and `zoneinfo` places, which had other offsets before 1912.
@@ -26,7 +26,7 @@ def zone_of(text: str) -> str | None:
     >>> zone_of("Z"), zone_of("+0230"), zone_of("Europe/Oslo"), zone_of("nowhere")
     ('UTC', '+02:30', 'Europe/Oslo', None)
     """
-    name = text.strip(_BLANKS)
+    name = text.strip(JAVA_BLANKS)
     if name in ("", "Z", "UTC", "GMT", "UT"):
         return name and "UTC"
     offset = _OFFSET.fullmatch(name)

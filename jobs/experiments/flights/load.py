@@ -193,7 +193,6 @@ def arrival_times(flights: pa.Table, airports: pa.Table) -> pa.Array:
 
 
 def _zones(flights: pa.Table, airports: pa.Table) -> pd.Series[str]:
-    """Give the time zone of each destination."""
     known = airports.select(["faa", "tzone"]).to_pandas().set_index("faa")["tzone"]
     return _whole(flights, "dest").to_pandas().map(known).fillna(ELSEWHERE)
 

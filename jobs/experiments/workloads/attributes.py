@@ -76,14 +76,6 @@ class Outcomes:
         return 1 - (1 - self.chances) / np.where(self.dear, self.times, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToldTruth:
-    """What `knows` is told, and the column with it."""
-
-    column: Mapping[str, Integers]
-    truth: Mapping[str, Any] | None
-
-
 def attributes(  # noqa: PLR0913  what a config file may say
     operators: int,
     selectivities: object,
@@ -129,14 +121,14 @@ def _workload(
     rows, operators = outcomes.chances.shape
     numbers = [rng.permutation(DOMAIN) for _ in range(operators)]
     by_time = any(told.by_time for told in columns.values())
-    known = _tell(None if by_time else outcomes.groups())
+    hidden, truth = _tell(None if by_time else outcomes.groups())
     told = {name: told.column for name, told in columns.items()} | _told(rng, outcomes, numbers, correlation)
     return Workload(
         name="attributes",
         query=_query(numbers, cost_us, outcomes.times),
-        data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told, **known.column})},
-        truth=known.truth,
-        hidden=tuple(f"s.{name}" for name in known.column),
+        data={"s": pa.table({"ts": np.arange(rows), "id": np.arange(rows), **told, **hidden})},
+        truth=truth,
+        hidden=tuple(f"s.{name}" for name in hidden),
         attribute=_right(columns, by_time=by_time),
         costs="time" if cost_us else "unit",
     )
@@ -185,14 +177,14 @@ def _outcomes(table: Selectivities, classes: Integers, appear: float, dear: floa
     return Outcomes(chances=chances, dear=slow, times=dear)
 
 
-def _tell(groups: tuple[Integers, Floats] | None) -> ToldTruth:
-    """Write down what `knows` is told."""
+def _tell(groups: tuple[Integers, Floats] | None) -> tuple[dict[str, Integers], dict[str, Any] | None]:
+    """Write down what `knows` is told, and the column with it, which no other policy sees."""
     if groups is None:
-        return ToldTruth(column={}, truth=None)
+        return {}, None
     which, table = groups
     told = {f"op{number + 1}": column for number, column in enumerate(table.T.tolist())}
     truth = {"attribute": f"s.{TRUTH}", "values": list(range(len(table))), "selectivities": told}
-    return ToldTruth(column={TRUTH: which}, truth=truth)
+    return {TRUTH: which}, truth
 
 
 def _right(columns: Mapping[str, Told], *, by_time: bool) -> str | None:

@@ -91,7 +91,6 @@ def build_uneven_member(numbers: Integers, microseconds: float, times: float) ->
 
 
 def _places(numbers: Integers) -> Mask:
-    """Mark some numbers among all of them."""
     places: Mask = np.zeros(DOMAIN, np.bool_)
     places[numbers] = True
     return places

@@ -296,7 +296,6 @@ def readings(
 
 
 def _parts(at: Numbers) -> dict[str, Numbers]:
-    """Year to second of each time."""
     import pandas as pd  # noqa: PLC0415  other workloads do without it
 
     stamps = pd.DatetimeIndex(at)

@@ -122,7 +122,6 @@ def _is_agriculture(symbol: Integers) -> Mask:
 
 
 def _names(symbol: Integers) -> dict[str, Any]:
-    """Name the company, its industry and its sector."""
     industry = symbol * INDUSTRIES // SYMBOLS
     return {
         "symbol": pa.array([f"C{number:03}" for number in symbol]),

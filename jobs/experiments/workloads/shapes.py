@@ -27,8 +27,6 @@ SENTINEL = 2**40
 UNKNOWN_SHARE = 0.05
 """The share of the rows with a sentinel. They are of the first class."""
 
-FIRST_SECOND = np.datetime64("2026-01-01T00:00:00", "us")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
@@ -107,16 +105,10 @@ def ids(*, apart: int = 50) -> Draw:
     Rows come as many as `apart` places out of order. A class is a stretch of time.
     """
     check_whole(apart, "apart", 0, where="shape ids")
-    return lambda rng, rows, classes: _by_time(rng, rows, classes, apart, np.arange(rows))
-
-
-def times(*, apart: int = 50) -> Draw:
-    """Draw moments of the same kind, a second after each other."""
-    check_whole(apart, "apart", 0, where="shape times")
 
     def draw(rng: np.random.Generator, rows: int, classes: int) -> Told:
-        moments = FIRST_SECOND + np.arange(rows) * np.timedelta64(1, "s")
-        return _by_time(rng, rows, classes, apart, moments)
+        places = np.argsort(np.arange(rows) + rng.integers(0, apart + 1, rows), kind="stable")
+        return Told(column=pa.array(places), classes=np.arange(rows) * classes // rows, by_time=True)
 
     return draw
 
@@ -132,11 +124,6 @@ def _discrete(rng: np.random.Generator, rows: int, classes: int, weights: Floats
     return Told(column=pa.array(names[drawn]), classes=of_value[drawn])
 
 
-def _by_time(rng: np.random.Generator, rows: int, classes: int, apart: int, values: np.ndarray[Any, Any]) -> Told:
-    places = np.argsort(np.arange(rows) + rng.integers(0, apart + 1, rows), kind="stable")
-    return Told(column=pa.array(values[places]), classes=np.arange(rows) * classes // rows, by_time=True)
-
-
 SHAPES: dict[str, Callable[..., Draw]] = {
     "plain": plain,
     "outlier": outlier,
@@ -145,7 +132,6 @@ SHAPES: dict[str, Callable[..., Draw]] = {
     "codes": codes,
     "text": text,
     "ids": ids,
-    "times": times,
 }
 """The shapes there are."""
 

@@ -178,7 +178,6 @@ def _check(operators: object, rows: object, correlation: float, form: object, sp
 
 
 def _tables_of(operators: int, choice: object, drift: Mapping[str, Any] | None, seed: int) -> dict[str, Any]:
-    """Read the tables of selectivities, and the schedule."""
     before = table_of(choice, operators, seed)
     if drift is None:
         return {"before": before}
@@ -216,12 +215,10 @@ def _make(star: Star, form: MakeForm, spread: MakeSpread, rows: int, seed: int) 
 
 
 def _foreign(rng: np.random.Generator, numbers: list[Integers], passed: Mask) -> dict[str, Integers]:
-    """Make a column of foreign keys for each lookup."""
     return {f"fkd{i + 1}": draw_keys(rng, known, passed[:, i]) for i, known in enumerate(numbers)}
 
 
 def _filters(numbers: list[Integers], works: Sequence[float]) -> Form:
-    """Make a filter for each lookup."""
     names = [f"op{i + 1}" for i in range(len(numbers))]
     filters = [
         eddy.Filter(name, on="s", function=add_work(build_member(known), work), columns=[f"fkd{i + 1}"])
@@ -231,7 +228,6 @@ def _filters(numbers: list[Integers], works: Sequence[float]) -> Form:
 
 
 def _tables(numbers: list[Integers], _works: Sequence[float]) -> Form:
-    """Make a table and a join for each lookup."""
     names = [f"d{i + 1}" for i in range(len(numbers))]
     query = eddy.Query(
         name="stream_star",

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from eddy.kernels.arguments import Chain
-from eddy.kernels.choice import choose_kernels
+from eddy.kernels.choice import choose_chains
 from eddy.operators.stored.columns import Growing
 from eddy.tuples.arrays import Hashes, RowIds, Tags, Valid
 
@@ -30,7 +30,7 @@ SHRINK = 2
 """Bits that must be too many before there are fewer heads: rows that come and go would else be linked each time."""
 
 
-Read = Callable[[int], Tags]
+ReadTags = Callable[[int], Tags]
 """Gives the tags of rows from an id on."""
 
 
@@ -76,7 +76,7 @@ class Chained:
         """What a kernel walks along, good until the next change."""
         return Chain(self._heads, self._links.values, self._first, self._reach)
 
-    def follow(self, rows: int, read: Read) -> int:
+    def follow(self, rows: int, read: ReadTags) -> int:
         """Link the rows up to so many that are in no chain yet; says how many were linked."""
         begin = len(self)
         if rows == begin:
@@ -84,7 +84,7 @@ class Chained:
         self._links.append(np.zeros(rows - begin, np.uint32))
         return self._link(0 if self._make_room() else begin, read)
 
-    def fit(self, spare: int, read: Read) -> int:
+    def fit(self, spare: int, read: ReadTags) -> int:
         """End a micro-batch with as many heads as there is room for; says how many rows were linked for it."""
         self._spare = spare
         linked = self._link(0, read) if self._make_room() else 0
@@ -108,16 +108,16 @@ class Chained:
             self._heads[:], self._first, self._fresh = 0, FIRST, self._fresh[:0]
             return False
         tags = self._fresh[first - settled :]
-        choose_kernels().kernels.unlink(self.chain, tags, first)
+        choose_chains().unlink(self.chain, tags, first)
         self._links.keep(first, ids)
         tags = tags.take(ids - first)
         self._fresh = np.concatenate([self._fresh[: first - settled], tags])
-        choose_kernels().kernels.link(self.chain, tags, first)
+        choose_chains().link(self.chain, tags, first)
         return True
 
-    def _link(self, begin: int, read: Read) -> int:
+    def _link(self, begin: int, read: ReadTags) -> int:
         tags = read(begin)
-        choose_kernels().kernels.link(self.chain, tags, begin)
+        choose_chains().link(self.chain, tags, begin)
         # All are as good as fresh once all were linked.
         self._fresh = np.concatenate([self._fresh, tags]) if begin else tags
         return len(tags)

@@ -1,8 +1,8 @@
 """Key maps: how the values of a row's keys become the code by which it is found.
 
 A map is an ordered list of fields. One field with all keys of an access pattern is a hash index of that pattern; one
-field for each key is a bit-address index (section 4.1 of the AMRI paper); none at all leaves the rows in the order of
-one key, or of time.
+field for each key is a bit-address index (section 4.1 of the AMRI paper); none at all puts the rows in the order of one
+key. Rows of the same code stand in the order of their times.
 
     hash(user, place) 16 bits                code = hhhhhhhhhhhhhhhh
     user 5 bits, place 2 bits, kind 3 bits   code = uuuuuppkkk        a search by user and kind: four runs, uuuuu??kkk
@@ -23,20 +23,15 @@ TAG_BITS = 32
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
-    """Some bits of a code, made of one or more keys.
-
-    `keys` are their places among all keys of the STeM. The keys are hashed together or, if `ranked`, a single one is
-    mapped by the rank of its value among those that the part has.
-    """
+    """Some bits of a code, the hash of one or more keys: `keys` are their places among all keys of the STeM."""
 
     keys: tuple[int, ...]
     bits: int
-    ranked: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KeyMap:
-    """Fields, and what rows of the same code stand in order of: a key, or the time where there is none.
+    """Fields; or `then`, the key in whose order rows stand that have no code.
 
     Rows that are `linked` stand in no order: each of them leads to the next older one of the same code. `digest` is its
     hash, and `masks` are the keys of each field, which every search asks for several times.
@@ -78,13 +73,12 @@ class KeyMap:
 
         >>> KeyMap(fields=(Field(keys=(0,), bits=12),)).describe(["user"])
         'hash(user) 12 bits, time'
+        >>> KeyMap(then=0).describe(["user"])
+        'user'
         """
         if self.linked:
             return f"chains of hash({', '.join(names[key] for key in self.fields[0].keys)}), the newest first"
-        parts = [
-            f"{'rank' if field.ranked else 'hash'}({', '.join(names[key] for key in field.keys)}) {field.bits} bits"
-            for field in self.fields
-        ]
+        parts = [f"hash({', '.join(names[key] for key in field.keys)}) {field.bits} bits" for field in self.fields]
         return ", ".join([*parts, "time" if self.then is None else names[self.then]])
 
 

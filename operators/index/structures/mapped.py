@@ -13,6 +13,7 @@ of another looks for each value that this has:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -45,8 +46,8 @@ class MappedIndex:
         total = sum(part.bits)
         rows = _list_rows(part)
         codes, at = np.zeros(part.rows, np.int64), 0
-        for field, made in zip(self._fields, key_map.fields, strict=True):
-            own = field.encode(part.codes[at : at + len(field.keys)], ranked=made.ranked)
+        for field in self._fields:
+            own = field.encode(part.codes[at : at + len(field.keys)])
             at += len(field.keys)
             # Behind the last field nothing is looked for, so it does not matter which values it has.
             if at < len(part.codes):
@@ -64,7 +65,7 @@ class MappedIndex:
     @property
     def nbytes(self) -> int:
         """The bytes that it occupies."""
-        return self.order.nbytes + self._table.nbytes + sum(field.nbytes for field in self._fields)
+        return self.order.nbytes + self._table.nbytes + sum(field.values.nbytes for field in self._fields)
 
     def runs(self, pattern: int) -> Runs:
         """Say how many runs each probe finds, and whether those are rows of one code."""
@@ -72,33 +73,24 @@ class MappedIndex:
         return Runs(len(search.codes), exact=not search.free and len(search.codes) == 1)
 
     def table(self, pattern: int) -> CodeTable | None:
-        """Give what a kernel looks up runs by; None where a search finds several for a probe, or goes by ranks."""
+        """Give what a kernel looks up runs by; None where a search finds several for a probe."""
         search = self._plan(pattern)
-        used = [self._fields[number] for number, _ in search.used]
-        if (
-            self._table.codes is not None
-            or len(search.codes) != 1
-            or not used
-            or any(f.ranks is not None for f in used)
-        ):
+        if self._table.codes is not None or len(search.codes) != 1 or not search.used:
             return None
-        shifts = (shift for _, shift in search.used)
-        bits = tuple(HashBits(field.keys, 64 - field.bits, shift) for field, shift in zip(used, shifts, strict=True))
+        used = ((self._fields[number], shift) for number, shift in search.used)
+        bits = tuple(HashBits(field.keys, 64 - field.bits, shift) for field, shift in used)
         return CodeTable(self._table.begins, self.order, bits, search.free)
 
     def search(self, request: Request, probes: slice | Integers) -> tuple[Integers, Integers]:
         """Find the rows with each probe's code; where it has several runs, a row of them for each."""
         search = self._plan(request.pattern)
-        wanted, known = search.code(self._fields, request, probes)
+        wanted = search.code(self._fields, request, probes)
         if len(search.codes) != 1:
             wanted = wanted[:, None] | search.codes
         elif search.codes[0]:
             wanted = wanted | search.codes
         first = self._table.find(wanted)
-        counts = self._table.find_end(wanted, search.free) - first
-        if known is not None:
-            counts *= known if counts.ndim == 1 else known[:, None]
-        return first, counts
+        return first, self._table.find_end(wanted, search.free) - first
 
     def trim(self, rows: int) -> bool:
         """Let go of the first rows."""
@@ -114,9 +106,7 @@ class MappedIndex:
 
         Rows of one code stand side by side, those of the other behind.
         """
-        if index.bits != self.bits or any(field.ranks is not None for field in self._fields):
-            return False
-        if self._table.codes is not None or index._table.codes is not None:
+        if index.bits != self.bits or self._table.codes is not None or index._table.codes is not None:
             return False
         # begins  [0 2 2 3] and [0 1 1 2]  ->  [0 3 3 5]: the own rows move up by what the other has before their code,
         # the other's by what the own has up to and with it.
@@ -140,28 +130,16 @@ class MappedIndex:
 
 
 class _Coded:
-    """A field: its keys, and how their values become its bits.
-
-    `values` are those that some row has, of its bits. If `ranks` are known, the value is the rank among these.
-    """
+    """A field: its keys, and how their values become its bits; `values` are those that some row has, of its bits."""
 
     def __init__(self, keys: tuple[int, ...], bits: int) -> None:
         self.keys = keys
         self.bits = bits
         self.values: Integers = np.empty(0, np.int64)
-        self.ranks: Integers | None = None
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes that it occupies."""
-        return self.values.nbytes + (0 if self.ranks is None else self.ranks.nbytes)
-
-    def encode(self, codes: Sequence[Numbers], *, ranked: bool) -> Integers:
+    def encode(self, codes: Sequence[Numbers]) -> Integers:
         """Give the bits of some rows."""
-        if not ranked:
-            return self._shorten(mix(codes))
-        self.ranks = np.unique(codes[0])
-        return self._rank(codes[0])[0]
+        return self._shorten(mix(codes))
 
     def note_values(self, own: Integers) -> None:
         """Note which values there are; of more than a search looks for, only that they are more."""
@@ -169,23 +147,12 @@ class _Coded:
         values = np.flatnonzero(np.bincount(own, minlength=1)) if few else np.unique(own)
         self.values = values[: MOST_RUNS + 1]
 
-    def code(self, request: Request, probes: slice | Integers) -> tuple[Integers, Numbers | None]:
-        """Give the bits of some probes, and which of them can be found at all; None for all."""
-        if self.ranks is not None:
-            return self._rank(request.codes[self.keys[0]][probes])
-        return self._shorten(request.hashes(self.keys)[probes]), None
+    def code(self, request: Request, probes: slice | Integers) -> Integers:
+        """Give the bits of some probes."""
+        return self._shorten(request.hashes(self.keys)[probes])
 
     def _shorten(self, hashes: Hashes) -> Integers:
         return (hashes >> np.uint64(64 - self.bits)).view(np.int64)
-
-    def _rank(self, codes: Integers) -> tuple[Integers, Numbers]:
-        """Give the share of the values that are smaller, in so many bits; a value that there is not is not found."""
-        ranks = self.ranks if self.ranks is not None and len(self.ranks) else np.zeros(1, np.int64)
-        at = np.minimum(np.searchsorted(ranks, codes), len(ranks) - 1)
-        known = ranks.take(at) == codes
-        if len(ranks) > 1 << self.bits:
-            at = (at << self.bits) // len(ranks)
-        return at, known
 
 
 class _Search:
@@ -199,19 +166,10 @@ class _Search:
         self.codes = codes
         self.free = free
 
-    def code(
-        self, fields: Sequence[_Coded], request: Request, probes: slice | Integers
-    ) -> tuple[Integers, Numbers | None]:
-        """Give the bits of each probe's own keys, and which of the probes can find anything."""
-        wanted: Integers | None = None
-        found: Numbers | None = None
-        for number, shift in self.used:
-            own, known = fields[number].code(request, probes)
-            own = own << shift if shift else own
-            wanted = own if wanted is None else wanted | own
-            if known is not None:
-                found = known if found is None else found & known
-        return np.zeros(len(request), np.int64)[probes] if wanted is None else wanted, found
+    def code(self, fields: Sequence[_Coded], request: Request, probes: slice | Integers) -> Integers:
+        """Give the bits of each probe's own keys."""
+        parts = [fields[number].code(request, probes) << shift for number, shift in self.used]
+        return reduce(np.bitwise_or, parts) if parts else np.zeros(len(request), np.int64)[probes]
 
 
 def _plan(fields: Sequence[_Coded], pattern: int) -> _Search:

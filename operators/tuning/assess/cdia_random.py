@@ -21,14 +21,6 @@ class CdiaRandom(Lattice):
         super().__init__(epsilon=epsilon, theta=theta, seed=seed)
         self._drawn = 0
 
-    def counts(self) -> Mapping[int, int]:
-        """Give the counts of the patterns that may have `theta`, and of the rest."""
-        drawn = self._drawn
-        folded = super().counts()
-        # Whoever only looks must not change what comes.
-        self._drawn = drawn
-        return folded
-
     def snapshot(self) -> dict[str, Any]:
         """Give what was counted, as plain values."""
         return {**super().snapshot(), "drawn": self._drawn}

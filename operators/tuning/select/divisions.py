@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from eddy.operators.tuning.contracts import REST
-from eddy.operators.tuning.cost import Prices
+from eddy.operators.tuning.cost import MapPrices
 from eddy.operators.tuning.workload import Workload
 from eddy.tuples.arrays import Floats, Integers
 
 MOST_DIVISIONS = 2_048
 """Divisions that are all priced: 12 bits among four keys, in some milliseconds."""
 
-Bits = np.ndarray[Any, np.dtype[np.int64]]
 
-
-def divide(workload: Workload, bits: int, prices: Prices, *, exact: bool = True) -> Mapping[int, int]:
+def divide(workload: Workload, bits: int, prices: MapPrices, *, exact: bool = True) -> Mapping[int, int]:
     """Give the bits of each key, for the least cost; fewer than `bits` in all, where more cost more.
 
     >>> from eddy.operators.tuning.cost import COSTS
@@ -43,7 +40,7 @@ def divide(workload: Workload, bits: int, prices: Prices, *, exact: bool = True)
     return {keys[at]: int(best[at]) for at in order}
 
 
-def prune(workload: Workload, bits: int, prices: Prices) -> list[int]:
+def prune(workload: Workload, bits: int, prices: MapPrices) -> list[int]:
     """Keep the keys that can save what their hashes cost: EPrune, by the patterns that have the key.
 
     Equation 2 as it is printed adds up over all patterns, and counts the hashes of rows once for each of them: it takes
@@ -61,7 +58,7 @@ def prune(workload: Workload, bits: int, prices: Prices) -> list[int]:
 class _Board:
     """Prices many divisions at once."""
 
-    def __init__(self, workload: Workload, keys: Sequence[int], prices: Prices) -> None:
+    def __init__(self, workload: Workload, keys: Sequence[int], prices: MapPrices) -> None:
         patterns = np.array([pattern for pattern in workload.searches if pattern != REST], np.int64)
         self._times = np.array([times for p, times in workload.searches.items() if p != REST], np.float64)
         self._workload = workload
@@ -72,7 +69,7 @@ class _Board:
         self._distinct = np.log2([max(workload.keys.distinct(1 << key), 1.0) for key in keys])
         self.asked: Floats = self._times @ self._has
 
-    def price(self, divisions: Bits) -> Floats:
+    def price(self, divisions: Integers) -> Floats:
         """Price some divisions, one a row."""
         # Shares and runs are products over the keys that a pattern has, or lacks: sums of logarithms, as one product of
         # matrices for all patterns and divisions.

@@ -8,15 +8,13 @@ from eddy.operators.tuning.contracts import Selection
 from eddy.operators.tuning.select.bits import Bits
 from eddy.operators.tuning.select.chosen import Chosen
 from eddy.operators.tuning.select.hash import Hash
-from eddy.operators.tuning.select.patterns import Patterns
-from eddy.operators.tuning.select.static import Static
-from eddy.operators.tuning.select.told import Told
 
 SELECTIONS: dict[str, Callable[..., Selection]] = {
-    "patterns": Patterns,
     "hash": Hash,
     "bits": Bits,
-    "static": Static,
+    # The tuner asks it once, after some training (section 9.1 of the AMRI paper), and never again.
+    "static": Bits,
     "chosen": Chosen,
-    "told": Told,
+    # The tuner hands it the searches that are to come: the bound that experiments hold others against.
+    "told": Chosen,
 }

@@ -120,9 +120,9 @@ class ClassPrices:
         return [self._mean.tolist(), tables, self.is_open]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from a snapshot; an older version did not ask for more legs."""
-        mean, tables, *opens = state
-        self._mean, self.is_open = np.array(mean), any(opens)
+        """Go on from a snapshot."""
+        mean, tables, self.is_open = state
+        self._mean = np.array(mean)
         self._known = {operator: (attribute, np.array(table)) for operator, attribute, table in tables}
 
 

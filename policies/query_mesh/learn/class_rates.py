@@ -213,10 +213,9 @@ class ClassRates:
         return {"tellers": self.tellers, "rates": np.stack((self._seen, self._out))}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a snapshot; one from before there were tables has none."""
-        if "rates" in state:
-            self.tellers = state["tellers"].copy()
-            self._seen, self._out = state["rates"].copy()
+        """Go on from a snapshot."""
+        self.tellers = state["tellers"].copy()
+        self._seen, self._out = state["rates"].copy()
 
 
 def find_tellers(buckets: Buckets, outcomes: Floats, used: Collection[int], work: Work) -> Steps[Integers]:

@@ -16,13 +16,11 @@ import numpy as np
 
 from eddy.classes.divider import Buckets, ValueNumbers
 from eddy.observe.insight import Branch
+from eddy.policies.query_mesh.learn.cut import BUCKETS
 from eddy.tuples.arrays import Floats, Integers, Mask
 
 MOST_CELLS = 10_000
 """Combinations of groups: a hundred groups of two attributes, ten of four. Each is priced for each route."""
-
-BUCKETS = 256
-"""A bucket is a byte."""
 
 ROUNDING = 1e-9
 """What roots of whole numbers may be off by."""
@@ -109,7 +107,7 @@ class Grid:
             route=np.array(state["route"], np.int64),
             group=tuple(np.array(group, np.int64) for group in state["group"]),
             seen=tuple(np.array(seen, np.bool_) for seen in state["seen"]),
-            named=np.array(state.get("named", range(BUCKETS)), np.uint8),
+            named=np.array(state["named"], np.uint8),
         )
 
 

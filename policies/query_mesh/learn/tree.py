@@ -9,23 +9,21 @@ chance does not explain, and save more seconds than its level costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from eddy.classes.divider import Buckets
+from eddy.classes.divider import Buckets, ValueNumbers
+from eddy.observe.insight import Branch
 from eddy.policies.query_mesh.learn.cut import BUCKETS, Bools, BucketSums, Cut, best_cut, bits_known, profile
 from eddy.policies.query_mesh.learn.steps import Steps, Work
 from eddy.tuples.arrays import Floats, Integers
 
 LEAF = -1
 """The attribute of a node that asks for none."""
-
-Describe = Callable[[int, Sequence[int]], str]
-"""From an attribute and some of its buckets to words, such as `city in (3, 5)`."""
 
 SMALLEST_SIDE = 8
 """Rows on each side of a split: what fewer rows say of a leaf is not worth its place."""
@@ -71,7 +69,12 @@ class Tree:
         """Levels of the longest path."""
         return max(self._depths().values())
 
-    def routes(self, buckets: Buckets) -> Integers:
+    @property
+    def singly(self) -> tuple[int, ...]:
+        """The attributes whose values are told apart one by one: none."""
+        return ()
+
+    def routes(self, buckets: Buckets, _numbers: ValueNumbers | None = None) -> Integers:
         """Give each row's route, by buckets of the used attributes."""
         node = self._leaves(buckets)
         return self.route[node]
@@ -85,9 +88,9 @@ class Tree:
         """The same tree with other numbers for its routes."""
         return Tree(attribute=self.attribute, child=self.child, route=np.array(numbers)[self.route], seen=self.seen)
 
-    def text(self, describe: Describe, name: Callable[[int], str] = "route {}".format) -> str:
-        """One line for each branch and leaf, indented by level."""
-        return "\n".join(self._lines(0, 0, describe, name))
+    def branches(self) -> tuple[Branch, ...]:
+        """The lines of reports: one for each branch and leaf."""
+        return tuple(self._list_branches(0, 0))
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""
@@ -122,14 +125,14 @@ class Tree:
             waiting += fresh
         return depths
 
-    def _lines(self, node: int, level: int, describe: Describe, name: Callable[[int], str]) -> Iterator[str]:
+    def _list_branches(self, node: int, level: int) -> Iterator[Branch]:
         if self.attribute[node] == LEAF:
-            yield "  " * level + name(int(self.route[node]))
+            yield Branch(level=level, way=int(self.route[node]))
             return
         for child in dict.fromkeys(self.child[node][self.seen[node]].tolist()):
-            buckets = np.flatnonzero(self.seen[node] & (self.child[node] == child)).tolist()
-            yield "  " * level + describe(int(self.attribute[node]), buckets)
-            yield from self._lines(child, level + 1, describe, name)
+            buckets = tuple(np.flatnonzero(self.seen[node] & (self.child[node] == child)).tolist())
+            yield Branch(level=level, attribute=int(self.attribute[node]), buckets=buckets)
+            yield from self._list_branches(child, level + 1)
 
 
 def leaf(route: int) -> Tree:

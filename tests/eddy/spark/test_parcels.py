@@ -1,11 +1,10 @@
-"""Rows come out of parcels as they went in, through Spark as well."""
+"""Rows come out of parcels as they went in; test_types.py has them go through Spark."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +22,11 @@ from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
-from eddy.spark.parcels import PARCEL_SCHEMA, find_latest, pack, payloads, report_text, rows_of, unpack, write
+from eddy.spark.parcels import PARCEL_SCHEMA, find_latest, pack, payloads, report_text, rows_of, write
 from tests.tries import fewer
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 MOMENT = datetime(2024, 1, 1, 12, 0, 0, 123_457, tzinfo=UTC)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -231,36 +230,3 @@ def test_a_damaged_payload_is_refused(at: int, bit: int) -> None:
 def test_a_payload_that_was_cut_off_is_refused(length: int) -> None:
     with pytest.raises(EngineError, match=f"parcel: its {length} bytes cannot be read"):
         rows_of(write(texts([10, 20]))[:length])
-
-
-# --- through Spark
-
-
-def test_parcels_pass_through_spark(spark: SparkSession) -> None:
-    kinds = {name: kind for name, (kind, _) in TYPES.items() if name != "none"}
-    schema = pa.schema({"id": pa.int64(), "ts": pa.timestamp("us", "UTC"), **kinds})
-    full = {
-        "ts": MOMENT, "long": 2**53 + 1, "tiny": -7, "real": -0.0, "flag": True, "text": "ß", "bytes": b"\0\xff",
-        "day": date(1, 1, 1), "zoned": MOMENT, "unzoned": datetime(1500, 1, 1), "span": timedelta(microseconds=1),
-        "money": Decimal("12345678901234567890.123456789012345678"), "list": [1, None],
-        "map": [("a", None), ("b", 2**62)], "struct": {"x": None, "y": [None, {"z": "q"}]},
-    }  # fmt: skip
-    rows = [{"id": n, **(full if n % 3 else {"ts": None})} for n in range(100)]
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema)).repartition(3)
-    layout, back = laid_out(4, frame.toArrow().schema), frame.schema
-
-    def packed(found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return pack(found, STREAM, layout)
-
-    def answered(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
-        came = unpack_arrivals([group], {"a": layout.schemas["a"]}).rows
-        sizes = {"cell": key[0].item(), "rows": came["a"].num_rows}
-        found = [*payloads([came["a"]]), None, None]
-        return pd.DataFrame({"payload": found, "report": [*([None] * (len(found) - 1)), report_text(sizes)]})
-
-    parcelled = frame.mapInArrow(packed, parcels.PARCELS).groupBy("cell").applyInPandas(answered, parcels.RESULTS)
-    reports = [json.loads(row.report) for row in parcelled.where("report is not null").collect()]
-    assert sum(report["rows"] for report in reports) == 100
-    assert {report["cell"] for report in reports} == {label(cell) for cell in range(4)}
-    results = parcelled.mapInArrow(unpack, back)
-    assert results.sort("id").toArrow().equals(frame.sort("id").toArrow())

@@ -45,7 +45,7 @@ def test_a_restart_loses_nothing_and_gives_nothing_twice(spark: SparkSession, tm
 
 
 OTHERS: Mapping[str, tuple[Callable[[], eddy.Query], Mapping[str, Any], str]] = {
-    "join": (lambda: query(joins=["a.k = b.k", "a.v <> b.v"]), {}, 'join "a.v <> b.v": the checkpoint has nothing'),
+    "join": (lambda: query(joins=["a.k = b.k", "a.v <> b.v"]), {}, 'join "a.v != b.v": the checkpoint has nothing'),
     "cells": (query, {"cells": 2}, "cells: the checkpoint has 3, this start has 2"),
     "more cells": (query, {"cells": 300}, "cells: the checkpoint has 3, this start has 300"),
 }

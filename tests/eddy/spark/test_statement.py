@@ -39,6 +39,18 @@ ALONE = """
 """
 
 
+VIEWED = """
+    WITH
+      large AS (SELECT k AS key, v, ts AS at FROM STREAM lefts WATERMARK ts DELAY OF INTERVAL 10 MINUTES WHERE v > 20),
+      known AS (SELECT * FROM names WHERE name <> 'd')
+    SELECT large.*, r.w, n.name FROM large
+    JOIN (
+      SELECT s.v AS w, s.k, s.ts FROM STREAM rights WATERMARK ts DELAY OF INTERVAL 10 MINUTES AS s WHERE s.v % 3 <> 1
+    ) r
+      ON large.key = r.k AND r.ts BETWEEN at - INTERVAL 5 SECONDS AND at + INTERVAL 20 SECONDS
+    JOIN known AS n ON n.k = large.key
+"""
+
 EVERY = "SELECT * FROM STREAM lefts JOIN names USING (k) WHERE v > 50"
 
 
@@ -55,7 +67,7 @@ def views(spark: SparkSession, place: Path) -> Iterator[None]:
 
 
 @WATERMARKS_IN_SQL
-@pytest.mark.parametrize("text", [JOINED, ALONE, EVERY], ids=["joined", "alone", "every"])
+@pytest.mark.parametrize("text", [JOINED, ALONE, VIEWED, EVERY], ids=["joined", "alone", "viewed", "every"])
 def test_the_same_text_gives_the_same_rows(spark: SparkSession, tmp_path: Path, text: str) -> None:
     with views(spark, tmp_path / "in"):
         hinted = text.format(hint="/*+ POLICY(source), CELLS(2) */")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import eddy
@@ -62,9 +63,9 @@ def test_the_run_in_which_spark_warms_up_does_not_count(spark: SparkSession, tmp
         spark.streams.removeListener(starts)
 
 
-def test_spark_gives_the_answer_that_is_given_here(spark: SparkSession) -> None:
-    with SparkTrial(query(), data(), cells=2) as trial:
-        results, report, seconds = trial.run("fixed", batch_rows=100, seed=0)
+@pytest.mark.usefixtures("spark")
+def test_spark_gives_the_answer_that_is_given_here(tmp_path: Path) -> None:
+    results, report, seconds = SparkTrial(query(), data(), tmp_path, cells=2).run("fixed", batch_rows=100, seed=0)
     assert digest(results) == digest(eddy.run_local(query(), data(), batch_rows=100).results)
     assert report.batches()["rows"].tolist() == [100, 100]
     assert seconds > 0

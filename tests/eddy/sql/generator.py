@@ -45,11 +45,11 @@ _KINDS = {"N": "number", "S": "string", "B": "condition", "T": "time", "V": "len
 _FILL: dict[str, Callable[[Random, str, int], str]] = dict.fromkeys(_KINDS.values(), _fill)
 _TEMPLATES = {
     "number": [
-        *("({N} + 1.0e0)", "({N} - {N} * 0e0)", "-({N})", "({N} / 3e0)", "(i % nullif({D}, 0))", "abs({N} * 1e0)"),
+        *("({N} + 1.0e0)", "({N} - {N} * 0e0)", "-({N})", "({N} / 3e0)", "(i % nullif({F}, 0))", "abs({N} * 1e0)"),
         *("length({S})", "coalesce({N}, {N})", "case when {B} then {N} else {N} end", "if({B}, {N}, {N})"),
         *("nullif({N}, {N})", "greatest({N}, {N})", "least({N}, {N}, 5)", "year({T})", "second({T})", "dayofweek({T})"),
         *("case when {N} <> 0 then 1e0 / ({N} * 0e0 + 2) end", "(j * 2 + {N} * 1e0)", "round({N}, 1)"),
-        *("({D} + {D})", "({D} - {D})", "({D} * {D})", "({D} / nullif({D}, 0))", "({D} % nullif({D}, 0))"),
+        *("({D} + {D})", "({D} - {D})", "({D} * {D})", "({D} / nullif({D}, 0))", "({D} % nullif({F}, 0))"),
     ],
     "string": [
         *("upper({S})", "lower({S})", "substring({S}, {I}, {I})", "({S} || {S})", "trim({S})", "left({S}, {I})"),
@@ -90,6 +90,7 @@ _TEMPLATES = {
     "length": ["-({V})", "({T} - {T})", "abs({V})"],
 }
 _LEAVES["decimal"] = ["m", "n", "cast(j as decimal(6,2))", "-7.25", "3"]
+_LEAVES["few digits"] = ["n", "cast(j as decimal(6,2))", "-7.25", "0.3"]
 _LEAVES["index"] = ["0", "1", "2", "-2", "3", "-7"]
-for letter, kind in (("I", "index"), ("D", "decimal")):
+for letter, kind in (("I", "index"), ("D", "decimal"), ("F", "few digits")):
     _TEMPLATES[kind], _KINDS[letter], _FILL[kind] = _LEAVES[kind], kind, _fill

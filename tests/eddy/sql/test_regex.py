@@ -11,6 +11,7 @@ import pytest
 
 from eddy.errors import SparkOnlyError
 from eddy.sql import Column, parse
+from tests.eddy.sql.cases import listed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,123 +23,29 @@ PATTERNS, TEXTS = 80, 60
 LETTERS = [*"abAB01_- .", "\n", "\r", "\r\n", "\x0b", "\t", "\x85", "\u2028", "\u2029", "\xa0", "é", "É", "ß"]
 LETTERS += ["\u0130", "\u0131", "\u017f", "\u212a", "\u0301", "\u0663", "😀", "🙂", "]", "^", "$", "k", "K", "s", "S"]
 
-ATOMS = ["a", "b", "A", "0", "_", "-", " ", ".", r"\.", r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\n", r"\t", r"\r"]
-ATOMS += [
-    "é",
-    "ß",
-    "k",
-    "s",
-    "😀",
-    r"\x41",
-    r"\u00e9",
-    r"\x{1F600}",
-    r"\-",
-    r"\$",
-    "]",
-    "}",
-    r"\p{Lower}",
-    r"\P{Alnum}",
-]
-ATOMS += [
-    "[ab]",
-    "[^a]",
-    "[^a\n]",
-    "[a-c0-2]",
-    r"[\d_]",
-    r"[^\s\w]",
-    "[é-ÿ]",
-    "[-a]",
-    "[a-]",
-    r"[\]a]",
-    "[k]",
-    r"[\W]",
-    "[$.]",
-]
+ATOMS = [" ", "[^a\n]"]
+ATOMS += listed(r"""
+    a ; b ; A ; 0 ; _ ; - ; . ; \. ; \d ; \D ; \w ; \W ; \s ; \S ; \n ; \t ; \r ; é ; ß ; k ; s ; 😀 ; \x41 ; \u00e9 ;
+    \x{1F600} ; \- ; \$ ; ] ; } ; \p{Lower} ; \P{Alnum} ; [ab] ; [^a] ; [a-c0-2] ; [\d_] ; [^\s\w] ; [é-ÿ] ; [-a] ;
+    [a-] ; [\]a] ; [k] ; [\W] ; [$.]
+""")
 REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,1}?", "{1,}"]
 
-EXAMPLES = ["^$", "", "a|", "|a", "(a|b)*$", r"\Aa\z", "(?i)k", "(?i)[^k]", "(?s)a.b", "(?is)K.s$", ".$", r"[^a]$"]
-EXAMPLES += [
-    r"a\r$",
-    r"\r$|b",
-    "x$|a$",
-    r"\s\z",
-    "(?i)é",
-    "(?i)[É]",
-    "()",
-    "(?<n>a)b",
-    "(a?)*b",
-    "(a*)+$",
-    "^^a",
-    "a{0}",
-    "a{02}",
-    "^a{1,02}$",
-    "(b{00,})",
-    "(?i)(a|[k])",
-    "a|[Ss]",
-    "(?i)kS|ka",
+EXAMPLES = [
+    "",
+    *listed(r"""
+    ^$ ; a| ; |a ; (a|b)*$ ; \Aa\z ; (?i)k ; (?i)[^k] ; (?s)a.b ; (?is)K.s$ ; .$ ; [^a]$ ; a\r$ ; \r$|b ; x$|a$ ; \s\z ;
+    (?i)é ; (?i)[É] ; () ; (?<n>a)b ; (a?)*b ; (a*)+$ ; ^^a ; a{0} ; a{02} ; ^a{1,02}$ ; (b{00,}) ; (?i)(a|[k]) ;
+    a|[Ss] ; (?i)kS|ka
+"""),
 ]
 
-REFUSED = [
-    r"\bfoo",
-    "(?=a)",
-    "(?<=a)b",
-    "(?!a)",
-    r"(a)\1",
-    "a*+",
-    "a{2}{3}",
-    "a**",
-    "*a",
-    "(a",
-    "a)",
-    "[a",
-    "[]a]",
-    "[a[b]]",
-]
-REFUSED += [
-    "[a&&b]",
-    r"\p{L}",
-    r"\pL",
-    "(?m)^a",
-    "a(?i)b",
-    "(?i:a)",
-    r"\Qa\E",
-    r"\Z",
-    r"\G",
-    r"\h",
-    r"\R",
-    r"\X",
-    "a$b",
-    "(a$)",
-]
-REFUSED += [
-    "$*",
-    "^*",
-    r"\0101",
-    r"\cA",
-    "a{1001}",
-    "a{2,1}",
-    "{",
-    "a{x}",
-    "a\\",
-    "[b-a]",
-    r"[a-\d]",
-    "[😀]",
-    r"\x00",
-    r"\ud83d",
-]
-REFUSED += [
-    "(?>a)",
-    r"\N{DIGIT ONE}",
-    r"\y",
-    "(?x)a b",
-    "(?u)a",
-    "[a-b-c]",
-    "(a{1000}){1000}",
-    "(?<x>a)(?<x>b)",
-    r"\${0,1}?0",
-    "(^|[^a]|b){3}?s",
-    r"((?:a|b\z)c?){2,}",
-]
+REFUSED = listed(r"""
+    \bfoo ; (?=a) ; (?<=a)b ; (?!a) ; (a)\1 ; a*+ ; a{2}{3} ; a** ; *a ; (a ; a) ; [a ; []a] ; [a[b]] ; [a&&b] ; \p{L} ;
+    \pL ; (?m)^a ; a(?i)b ; (?i:a) ; \Qa\E ; \Z ; \G ; \h ; \R ; \X ; a$b ; (a$) ; $* ; ^* ; \0101 ; \cA ; a{1001} ;
+    a{2,1} ; { ; a{x} ; a\ ; [b-a] ; [a-\d] ; [😀] ; \x00 ; \ud83d ; (?>a) ; \N{DIGIT ONE} ; \y ; (?x)a b ; (?u)a ;
+    [a-b-c] ; (a{1000}){1000} ; (?<x>a)(?<x>b) ; \${0,1}?0 ; (^|[^a]|b){3}?s ; ((?:a|b\z)c?){2,}
+""")
 
 
 def quoted(text: str) -> str:

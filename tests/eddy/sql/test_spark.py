@@ -30,7 +30,7 @@ TAKEN_BEFORE_4_3 = ["floor(d)", "ceil(f)"]
 
 OTHER_ZONE = "Europe/Berlin"
 IN_ZONE = cases.listed("""
-    z + interval 1 day ; z - interval '1 12' day to hour ; z + interval 36 hours ; z + interval 181 days ; z || '' ;
+    z + interval 1 day ; z - interval 1 day 12 hours ; z + interval 36 hours ; z + interval 181 days ; z || '' ;
     TIMESTAMP '2024-03-31 02:30:00' ; TIMESTAMP '2024-10-27 02:30:00' ; cast(x as timestamp) ; x - z ; z - x ;
     cast(x as timestamp) + v ; TIMESTAMP '1900-01-01 00:00:00' ; hour(TIMESTAMP '1880-01-01 00:00:00') ; z = x
 """)

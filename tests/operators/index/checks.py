@@ -138,20 +138,6 @@ def check_candidates_stand_in_order_of_their_times(name: str) -> None:
                 assert (np.diff(found) > 0).all()
 
 
-def check_by_rank_a_value_that_no_row_has_finds_nothing(name: str) -> None:
-    """Neither between two values, nor below or above all of them."""
-    if name != "mapped":
-        return
-    keys = np.arange(10, 210, 2)
-    for bits in (4, 9):
-        by_rank = KeyMap(fields=(Field(keys=(0,), bits=bits, ranked=True),))
-        index = INDEXES[name](by_rank, PartRows(len(keys), [keys], None, None, (bits,)))
-        for probe, found in enumerate(list_found(index, request(["="], [np.arange(220)]))):
-            right = np.flatnonzero(keys == probe).tolist()
-            assert set(right) <= set(found)
-            assert right or not found
-
-
 def check_some_probes_look(name: str) -> None:
     """Those that reach a part, and no others."""
     rng = np.random.default_rng(6)

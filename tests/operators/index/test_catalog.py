@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from eddy.kernels.arguments import NO_BOUNDS, Screen, Term
-from eddy.kernels.choice import Choice, choose_kernels
+from eddy.kernels.choice import Choice, choose_chains, choose_kernels
+from eddy.kernels.plain import PLAIN
 from eddy.operators.index import admission, catalog
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.linking import PLAIN_FOR
@@ -135,7 +136,7 @@ class Linked(Held):
         # Chains of fewer keys lead to more rows, that are held against the others.
         terms = [Term("=", self.keys[n], None, codes, None) for n, codes in wanted.items()]
         asked = Screen(terms, None, None, None, NO_BOUNDS, None, len(self.ticks))
-        near = choose_kernels().kernels.walk(found.walk, asked, 0, 1 << 30, False)
+        near = choose_chains().walk(found.walk, asked, 0, 1 << 30, False)
         own, *others = (self.keys[n] for n in wanted)
         right = np.logical_and.reduce([np.ones(len(own), np.bool_), *(own == key for key in others)])
         # Each tuple asks for one value in all of the keys.
@@ -144,17 +145,14 @@ class Linked(Held):
         return near.candidates
 
 
-def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let searches go along chains, whatever kernels there are."""
-    kernels = choose_kernels().kernels._replace(walks=True)
-    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+CHAINS = pytest.mark.skipif(choose_kernels().kernels.chains is None, reason="chains need compiled kernels")
 
 
-@pytest.mark.parametrize("walks", [True, False])
+@pytest.mark.parametrize("walks", [pytest.param(True, marks=CHAINS), False])
 def test_rows_are_linked_once(walks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where kernels are compiled; without, they are put in order. Both keys' searches go along chains of one."""
-    kernels = choose_kernels().kernels._replace(walks=walks)
-    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels, ""))
+    kernels = choose_kernels().kernels
+    monkeypatch.setattr(catalog, "choose_kernels", lambda: Choice(kernels if walks else PLAIN, ""))
     # Rows come and go in lots here, and heads that follow them are linked anew.
     monkeypatch.setattr(chained, "SHRINK", 8)
     held = Linked()
@@ -164,9 +162,9 @@ def test_rows_are_linked_once(walks: bool, monkeypatch: pytest.MonkeyPatch) -> N
     assert again == 1 if walks else again > 2
 
 
-def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@CHAINS
+def test_chains_follow_rows_with_holes_among_them() -> None:
     """Rows that nobody has looked for since they came are in no chain, and go like the others."""
-    compiled(monkeypatch)
     held = Linked()
     for number in range(30):
         held.come(np.arange(number * 50, number * 50 + 50))
@@ -177,9 +175,9 @@ def test_chains_follow_rows_with_holes_among_them(monkeypatch: pytest.MonkeyPatc
         held.keep(keep)
 
 
+@CHAINS
 def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less room they have fewer heads; with far less, rows are put in order, in fewer bytes."""
-    compiled(monkeypatch)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
     monkeypatch.setattr(chained, "FEWEST_BITS", 2)
     wide = Linked(values=500)
@@ -194,10 +192,10 @@ def test_chains_leave_room_for_others_as_they_need_it(monkeypatch: pytest.Monkey
     assert all(fits for _, fits in sizes)
 
 
+@CHAINS
 @pytest.mark.parametrize(("tuples", "chains"), [(1, 1), (4_000, 2)])
-def test_a_search_has_chains_of_its_own_if_it_pays(tuples: int, chains: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_has_chains_of_its_own_if_it_pays(tuples: int, chains: int) -> None:
     """By both keys a tuple finds a twentieth of what it finds by one: that pays for many tuples."""
-    compiled(monkeypatch)
     held = Linked()
     for number in range(12):
         held.come(np.arange(number * 50, number * 50 + 50))
@@ -209,9 +207,9 @@ def test_a_search_has_chains_of_its_own_if_it_pays(tuples: int, chains: int, mon
     assert len(held.catalog.linked) == chains
 
 
-def test_chains_are_left_where_they_lead_past_what_is_too_new(monkeypatch: pytest.MonkeyPatch) -> None:
+@CHAINS
+def test_chains_are_left_where_they_lead_past_what_is_too_new() -> None:
     """One stream is far ahead of another: what is close in time is found by halves, until they are close again."""
-    compiled(monkeypatch)
     held = Linked(values=4)
     held.come(np.arange(4_000))
     request = Request({0: np.arange(400) % 4})
@@ -227,10 +225,10 @@ def test_chains_are_left_where_they_lead_past_what_is_too_new(monkeypatch: pytes
     assert held.catalog.walk(request, level) is not None
 
 
+@CHAINS
 @pytest.mark.parametrize("room", [0, 400, 3_000, 8_000, 20_000])
 def test_no_search_looks_at_all_rows_where_chains_of_its_keys_are(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever there is room for, and in whatever order patterns are asked."""
-    compiled(monkeypatch)
     monkeypatch.setattr(admission, "LEAST_ROOM", 0)
     monkeypatch.setattr(chained, "FEWEST_BITS", 2)
     held = Linked(values=60)

@@ -83,7 +83,7 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
     bounds = TimeBounds(*(one if data.draw(st.booleans()) else None for one in (low, high)))
     first, many = starts.copy(), counts.copy()
     extent = (int(times.min()), int(times.max()))
-    narrow(first, many, np.arange(11), bounds, times.take, order.astype(np.uint16), extent, 0)
+    narrow(first, many, np.arange(11), bounds, times, order.astype(np.uint16), extent, 0)
     for probe in range(11):
         run = order[starts[probe] : starts[probe] + counts[probe]]
         kept = np.ones(len(run), np.bool_)
@@ -97,7 +97,5 @@ def test_what_is_left_of_a_run_is_what_is_in_bounds(data: st.DataObject) -> None
 def test_runs_that_are_not_worth_it_stay() -> None:
     starts, counts, times = np.array([0, 0]), np.array([5, 100]), np.arange(100)
     bounds = TimeBounds(np.array([90, 2]), None)
-    narrow(
-        starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times.take, np.arange(100), (0, 99), LEAST_SAVED
-    )
+    narrow(starts, counts, np.array([1]), bounds.take(np.array([0, 1])), times, np.arange(100), (0, 99), LEAST_SAVED)
     assert (starts.tolist(), counts.tolist()) == ([0, 0], [5, 100])

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from eddy.contracts import NO_FEATURES, Hop, Prices, Setting, Statistic, Statistics
 from eddy.policies.auto.arms import Arm
-from eddy.policies.auto.duel import Bill, Trail
+from eddy.policies.auto.duel import Bill, Thinking, Trail
 from eddy.policies.auto.guard import ArmGuard
 from eddy.policies.auto.ledger import CHAMPION, SAMPLE, USUAL_SCREENING, Ledger
 from eddy.policies.auto.prospect import Prospect
-from eddy.policies.auto.thinking import Thinking
 from eddy.policies.fixed import Fixed
 from eddy.policies.shared.account import CREDIT, KINDS, Account
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from eddy.policies.auto.screen import _price, find_floor, order_greedily, screen
+from eddy.policies.auto.screen import find_floor, order_greedily, screen
+from eddy.policies.shared.orders import price_own
 from eddy.tuples.arrays import Floats
 
 NO_BUCKETS = np.zeros((400, 0), np.uint8)
@@ -36,7 +37,7 @@ def test_no_order_costs_less_than_the_floor(outcomes: Floats, data: st.DataObjec
     costs = np.array(data.draw(st.lists(st.sampled_from([0.25, 1.0, 8.0]), min_size=size, max_size=size)))
     found = {order: cost(outcomes, costs, order) for order in permutations(range(size))}
     for order, expected in found.items():
-        assert _price(outcomes, costs, order).mean() == pytest.approx(expected)
+        assert price_own(outcomes, costs, np.array(order)).mean() == pytest.approx(expected)
     assert find_floor(outcomes, costs) <= min(found.values()) + 1e-9
     assert found[tuple(order_greedily(outcomes, costs).tolist())] <= 4 * min(found.values())
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.policies.matrix.view import fill, matrix_view
-from eddy.policies.shared.best_route import row_costs
+from eddy.policies.shared.orders import price_own
 from tests.policies.matrix.thesis import ARRIVE, pass_rows, update_view
 
 
 @pytest.mark.parametrize(("order", "probes"), [((0, 1, 2, 3), 20), ((2, 1, 3, 0), 18), ((2, 0, 1, 3), 16)])
 def test_example_4_2_1_counts_probes(order: tuple[int, ...], probes: int) -> None:
-    assert row_costs(pass_rows(ARRIVE), np.ones(4), [order]).sum() == probes
+    assert price_own(pass_rows(ARRIVE), np.ones(4), np.array(order)).sum() == probes
 
 
 def test_figure_4_3_is_what_each_filter_drops() -> None:
@@ -47,13 +47,6 @@ def test_the_product_is_what_is_kept_up_row_by_row(rows: list[list[int]], order:
             update_view(view, [1 - passed for passed in rows[place - room]], order, sign=-1)
     newest = np.array(rows[-room:], np.float64).reshape(-1, 5)
     assert matrix_view(newest, order).tolist() == view.tolist()
-
-
-def test_weights_count_rows_more_than_once() -> None:
-    outcomes = np.random.default_rng(0).integers(0, 3, (20, 4)).astype(np.float64)
-    counts = np.random.default_rng(1).integers(0, 4, 20)
-    weighed = matrix_view(outcomes, (3, 0, 1, 2), counts.astype(np.float64))
-    assert weighed.tolist() == matrix_view(outcomes.repeat(counts, axis=0), (3, 0, 1, 2)).tolist()
 
 
 def test_what_a_probe_finds_counts_for_what_comes_after_it() -> None:

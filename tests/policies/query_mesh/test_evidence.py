@@ -10,9 +10,8 @@ import pytest
 from eddy.contracts import Hop, Prices, Statistic
 from eddy.policies.query_mesh.decision import MeshSettings
 from eddy.policies.query_mesh.learn.steps import Work, finish
-from eddy.policies.query_mesh.optimizer import Settings, optimize
+from eddy.policies.query_mesh.optimizer import optimize
 from eddy.policies.query_mesh.search.cost import Overheads
-from eddy.policies.query_mesh.search.search import list_partitions
 from eddy.policies.query_mesh.stream_mesh import StreamMesh
 from tests.policies.query_mesh.worlds import legality, sample, skewed
 
@@ -20,7 +19,7 @@ HOPS = (Hop("f"), Hop("g"))
 
 
 def made() -> StreamMesh:
-    plan = MeshSettings(costs="unit", sample=1_000, window=100, tolerance=0.01, settings=Settings())
+    plan = MeshSettings(costs="unit", sample=1_000, training=100, seconds=0.2, window=100, tolerance=0.01)
     return StreamMesh("s", (2, 25), ("f", "g"), plan, Prices(), "first rows")
 
 
@@ -56,23 +55,7 @@ def test_a_route_that_hardly_any_row_of_a_round_would_take_is_merged() -> None:
     kind = np.where(chance.random(4_000) < 0.008, 2, chance.integers(0, 2, 4_000))
     rows = sample(skewed(kind, 3), kind[:, None], 1)
     routes = [
-        len(
-            finish(
-                optimize(
-                    rows,
-                    np.ones(3),
-                    legality(3),
-                    Settings(overheads=Overheads(level=0.0, bucket=0.0, leg=0.0, rows=batch)),
-                    np.random.default_rng(0),
-                    Work(),
-                )
-            )[0].routes
-        )
-        for batch in (100_000, 1_000)
+        len(finish(optimize(rows, np.ones(3), legality(3), 100, overheads, Work()))[0].routes)
+        for overheads in (Overheads(level=0.0, bucket=0.0, leg=0.0, rows=batch) for batch in (100_000, 1_000))
     ]
     assert routes == [3, 2]
-
-
-def test_few_training_tuples_have_few_partitions() -> None:
-    assert [len(list_partitions(count)) for count in range(1, 6)] == [1, 2, 5, 15, 52]
-    assert all(sum(parts) == 31 for parts in list_partitions(5))

@@ -134,7 +134,7 @@ def test_older_rows_agree_with_newer_ones_of_the_same_stream_only() -> None:
     assert not is_same([0.2, 0.2], 3, [0.6, 0.6], 4)
 
 
-def test_a_stream_that_returns_to_what_it_was_takes_up_its_former_mesh() -> None:
+def test_a_stream_that_goes_to_and_fro_has_as_good_a_mesh_each_time() -> None:
     period, rows = 20_000, 120_000
     kind, turned = attribute(rows, 3, 70), np.arange(rows) // period % 2
     data = stream({"kind": kind, "noise": attribute(rows, 9, 71)}, outcomes((kind + turned) % 3, SKEWED, 72))
@@ -142,6 +142,5 @@ def test_a_stream_that_returns_to_what_it_was_takes_up_its_former_mesh() -> None
     decisions = found.report.decisions()
     changes = decisions[decisions["reason"].str.contains("was promised|treats classes")]
     assert len(changes) >= 4
-    # Later phases know from the first stage what earlier ones had to find out.
     for phase in range(2, 6):
         assert calls(found, 20 * phase + 4, 20 * phase + 20) < 1.02 * calls(found, 5, 20)

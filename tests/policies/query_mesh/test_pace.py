@@ -130,6 +130,6 @@ def test_a_pace_is_restored() -> None:
     pace, again = Pace("time"), Pace("time")
     pace.take(50, 1.0)
     pace.count(3, 1e-5)
-    again.restore({"pace": json.loads(json.dumps(pace.snapshot()))})
+    again.restore(json.loads(json.dumps(pace.snapshot())))
     assert again.snapshot() == pace.snapshot()
     assert again.count_budget(1.0) == pace.count_budget(1.0)

@@ -8,7 +8,7 @@ import pytest
 from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.learn.tree import leaf
 from eddy.policies.query_mesh.mesh import Mesh
-from eddy.policies.query_mesh.optimizer import Settings, optimize
+from eddy.policies.query_mesh.optimizer import optimize
 from eddy.policies.query_mesh.search.cost import Overheads
 from eddy.policies.query_mesh.tails import share_tails
 from tests.policies.query_mesh.worlds import legality, sample, skewed
@@ -22,8 +22,7 @@ def found(leg: float, needs: dict[int, list[set[int]]] | None = None) -> tuple[M
     kind = np.random.default_rng(0).integers(0, 3, 1_200)
     rows = sample(skewed(kind, OPERATORS, low=0.02), kind[:, None], 1)
     overheads = Overheads(level=0.0, bucket=0.0, leg=leg, rows=1_000, step=leg / 3)
-    settings = Settings(overheads=overheads)
-    mesh, _ = finish(optimize(rows, COSTS, legality(OPERATORS, needs), settings, np.random.default_rng(0), Work()))
+    mesh, _ = finish(optimize(rows, COSTS, legality(OPERATORS, needs), 100, overheads, Work()))
     shared = finish(share_tails(mesh, rows, COSTS, legality(OPERATORS, needs), overheads, Work()))
     more = shared.price_rows(rows, COSTS).mean() - mesh.price_rows(rows, COSTS).mean()
     return mesh, shared, float(more)
@@ -68,9 +67,6 @@ def test_one_route_is_left_alone() -> None:
         share=(1.0,),
         cost=1.0,
         single_cost=1.0,
-        start_cost=1.0,
-        looks=0,
         training=1,
-        found_by="",
     )
     assert finish(share_tails(single, rows, COSTS, legality(OPERATORS), Overheads(), Work())) is single

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eddy.observe.insight import Branch
 from eddy.policies.query_mesh.learn.steps import Work, finish
 from eddy.policies.query_mesh.learn.tree import LEAF, Labelled, Tree, induce, leaf
 from tests.policies.query_mesh.worlds import noise
@@ -116,26 +117,22 @@ def test_a_batch_gets_what_each_row_gets_alone(seed: int, attributes: int) -> No
     assert tree.levels(asked).max() <= tree.depth
     again = Tree.restore(tree.snapshot())
     assert again.routes(asked).tolist() == tree.routes(asked).tolist()
-    assert again.text(describe) == tree.text(describe)
-
-
-def describe(attribute: int, buckets: Sequence[int]) -> str:
-    return f"a{attribute} in {min(buckets)}..{max(buckets)}"
+    assert again.branches() == tree.branches()
 
 
 def test_a_tree_can_be_read() -> None:
     buckets = noise(ROWS, 2, seed=8)
     tree = learned(buckets, np.where(buckets[:, 0] < 12, 0, 1 + (buckets[:, 1] >= 6)).astype(np.int64))
-    assert tree.text(describe).splitlines() == [
-        "a0 in 0..11",
-        "  route 0",
-        "a0 in 12..23",
-        "  a1 in 0..5",
-        "    route 1",
-        "  a1 in 6..23",
-        "    route 2",
-    ]
-    assert leaf(0).text(describe, lambda number: "all of them") == "all of them"
+    assert tree.branches() == (
+        Branch(level=0, attribute=0, buckets=tuple(range(12))),
+        Branch(level=1, way=0),
+        Branch(level=0, attribute=0, buckets=tuple(range(12, 24))),
+        Branch(level=1, attribute=1, buckets=tuple(range(6))),
+        Branch(level=2, way=1),
+        Branch(level=1, attribute=1, buckets=tuple(range(6, 24))),
+        Branch(level=2, way=2),
+    )
+    assert leaf(0).branches() == (Branch(level=0, way=0),)
 
 
 def test_no_rows_are_no_trouble() -> None:

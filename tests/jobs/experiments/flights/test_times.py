@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import duckdb
 import pyarrow.compute as pc
@@ -11,7 +10,6 @@ import pytest
 
 from eddy.errors import QueryError
 from eddy.jobs.experiments.flights.load import load, part, read
-from eddy.jobs.experiments.flights.queries import flights
 
 
 @pytest.fixture(scope="module")
@@ -76,19 +74,6 @@ def test_streams_come_in_order(name: str) -> None:
 def test_a_part_is_the_beginning() -> None:
     assert set(part(2)["weather"]["month"].to_pylist()) == {1, 2}
     assert part(2, rows=10)["arrivals"].equals(load()["arrivals"].slice(0, 10))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "text"),
-    [
-        ({"query": "risk"}, '"risk"'),
-        ({"months": 13}, "from 1 to 12, got 13"),
-        ({"rows": 0}, "1 or more, got 0"),
-    ],
-)
-def test_a_wrong_parameter_is_named(parameters: dict[str, Any], text: str) -> None:
-    with pytest.raises(QueryError, match=text):
-        flights(**parameters)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

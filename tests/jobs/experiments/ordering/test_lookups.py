@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import eddy
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.ordering.lookups import lookups
 
 ROWS = 4_000
@@ -40,27 +39,3 @@ def test_the_best_order_costs_what_it_says() -> None:
     other = eddy.run_local(workload.query, workload.data, policy="fixed")
     assert other.report.batches()["routing_calls"].sum() > workload.course.sum()
     assert other.results.num_rows == run.results.num_rows
-
-
-def test_a_star_follows_from_its_seed() -> None:
-    one, same, other = (lookups(rows=100, keys=10, seed=seed).data for seed in (1, 1, 2))
-    assert all(one[name].equals(same[name]) for name in one)
-    assert not one["s"].equals(other["s"])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"tables": 0}, "lookups: tables: expected a whole number of 1 or more, got 0"),
-        ({"keys": 0}, "lookups: keys: expected a whole number of 1 or more, got 0"),
-        ({"match": 1.5}, "lookups: match: expected a share from 0 to 1, got 1.5"),
-        ({"match": [0.5, 0.5]}, "lookups: expected one match for all of 3 tables or one for each, got [0.5, 0.5]"),
-        ({"match": "half"}, "lookups: expected one match for all of 3 tables or one for each, got 'half'"),
-        ({"fan_out": 0}, "lookups: expected fan_out to be a whole number of 1 or more, got 0"),
-        ({"fan_out": 2.5}, "lookups: expected fan_out to be a whole number of 1 or more, got 2.5"),
-    ],
-)
-def test_a_wrong_parameter_is_one_clear_error(parameters: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as raised:
-        lookups(**parameters)
-    assert says in str(raised.value)

@@ -9,7 +9,6 @@ import pytest
 
 import eddy
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
 from eddy.jobs.experiments.workloads.ordering.traps import traps
 
 ROWS = 20_000
@@ -85,27 +84,3 @@ def test_the_truth_foretells_every_outcome(example: str) -> None:
         calls(workload, {"name": "knows", "truth": truth, "costs": "unit"}).mean()
         < 1.2 * calls(workload, {"name": "fixed", "order": ["op8", "op7"]}).mean()
     )
-
-
-def test_a_stream_of_numbers_follows_from_its_seed() -> None:
-    one, same, other = (traps("4.6.1", rows=100, seed=seed).data["s"] for seed in (1, 1, 2))
-    assert one.equals(same)
-    assert not one.equals(other)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "says"),
-    [
-        ({"example": "4.5.2"}, 'traps: unknown example "4.5.2"; did you mean "4.5.1"?'),
-        ({"filters": 101}, "traps: expected at most 100 filters, got 101"),
-        ({"filters": 2}, "traps: filters: expected a whole number of 3 or more, got 2"),
-        ({"rows": 0}, "traps: rows: expected a whole number of 1 or more, got 0"),
-        ({"change": 5}, "traps: expected a change in example 4.6.1 only, got 5"),
-        ({"example": "4.6.1", "change": 0}, "traps: change: expected a whole number of 1 or more, got 0"),
-        ({"cost_us": -1}, "traps: cost_us: expected a number of 0 or more, got -1"),
-    ],
-)
-def test_a_wrong_parameter_is_one_clear_error(parameters: dict[str, Any], says: str) -> None:
-    with pytest.raises(QueryError) as raised:
-        traps(**{"example": "4.5.1", **parameters})
-    assert says in str(raised.value)

@@ -7,7 +7,6 @@ import pyarrow.compute as pc
 import pytest
 
 import eddy
-from eddy.errors import QueryError, need_package
 from eddy.jobs.experiments.public_data import airports as module
 from eddy.jobs.experiments.public_data.airports import airports
 
@@ -65,14 +64,3 @@ def test_the_columns_are_what_makes_real_data_hard() -> None:
     assert kinds["tz"] > 300
     assert kinds["subd"] > 2_000
     assert table.filter(pc.equal(table.column("country"), "US")).num_rows / table.num_rows > 0.4
-
-
-def test_a_wrong_parameter_or_a_missing_package_is_one_clear_error() -> None:
-    with pytest.raises(QueryError, match='workload airports: unknown query "nigth"; did you mean "night"'):
-        airports(query="nigth")
-    with pytest.raises(QueryError, match="workload airports: rows: expected a whole number of 1 or more, got 0"):
-        airports(rows=0)
-    with pytest.raises(
-        QueryError, match=r'data: expected the package "nowhere", got none; pip install "eddy-spark\[airports\]"'
-    ):
-        need_package("nowhere", "airports", "data")

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 import pytest
 
 import eddy
-from eddy.errors import QueryError
 from eddy.jobs.experiments.public_data.baseball import baseball, load
 
 POWER = 'AB > 0 AND (coalesce("2B", 0) + 2 * coalesce("3B", 0) + 3 * coalesce(HR, 0)) / AB > 0.15'
@@ -47,10 +46,3 @@ def test_the_files_are_read_as_they_are() -> None:
     assert seasons.filter(pc.equal(seasons.column("lgID"), "NA")).column("yearID").to_pylist()[-1] == 1875
     assert seasons.column("SO").null_count > 2_000
     assert pc.min(load()["salaries"].column("yearID")).as_py() == 1985
-
-
-def test_a_wrong_parameter_is_one_clear_error() -> None:
-    with pytest.raises(QueryError, match='workload baseball: unknown query "bargain"; did you mean "bargains"'):
-        baseball(query="bargain")
-    with pytest.raises(QueryError, match="workload baseball: rows: expected a whole number of 1 or more, got 0"):
-        baseball(rows=0)

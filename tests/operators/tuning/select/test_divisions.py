@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eddy.operators.tuning.assess.registry import ASSESSMENTS
-from eddy.operators.tuning.cost import COSTS, Prices
+from eddy.operators.tuning.cost import COSTS, MapPrices
 from eddy.operators.tuning.select import divisions
 from eddy.operators.tuning.select.divisions import divide, prune
 from eddy.operators.tuning.workload import Spread, Workload
@@ -20,7 +20,7 @@ from tests.tries import fewer
 TABLE_2 = {0b001: 4, 0b010: 10, 0b100: 10, 0b011: 4, 0b101: 16, 0b110: 10, 0b111: 46}
 """Of the paper: searches of a hundred by keys A1, A2 and A3, the lowest bit being A1."""
 
-CANDIDATES_ONLY = Prices(candidate=1.0)
+CANDIDATES_ONLY = MapPrices(candidate=1.0)
 """The last term of equation 1, by which the paper's example goes."""
 
 
@@ -89,11 +89,11 @@ def test_equation_2_as_it_is_printed_takes_away_what_is_best() -> None:
     """Seven patterns, forty rows for one search: it counts the hashes of the rows seven times."""
     mix = Workload(arrived=40.0, searches=dict.fromkeys(range(1, 8), 0.2), stored=100.0, keys=Spread(chances={}))
     assert [printed_benefit(mix, key, 4) < 0 for key in range(3)] == [True] * 3
-    assert prune(mix, 4, Prices(hash=1.0)) == [0, 1, 2]
-    best = divide(mix, 4, Prices(hash=1.0))
+    assert prune(mix, 4, MapPrices(hash=1.0)) == [0, 1, 2]
+    best = divide(mix, 4, MapPrices(hash=1.0))
     assert any(best.values())
     assert (
-        divisions._Board(mix, [0, 1, 2], Prices(hash=1.0))
+        divisions._Board(mix, [0, 1, 2], MapPrices(hash=1.0))
         .price(np.array([[best.get(key, 0) for key in range(3)], [0, 0, 0]]))
         .argmin()
         == 0

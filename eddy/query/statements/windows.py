@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from eddy.sql.statement.tree import NoEnd, RowCount, SourceWindow, TimeSpan
+from eddy.query.inputs import Range, Rows, Unbounded, Window
+from eddy.sql.bind.writer import write_duration
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.text.special_forms import read_interval
 
 
-def read_window(reader: TokenReader) -> SourceWindow:
+def read_window(reader: TokenReader) -> Window:
     """Read a window, from its opening bracket on."""
     reader.take()
     word = reader.take()
@@ -26,32 +25,35 @@ def read_window(reader: TokenReader) -> SourceWindow:
     return found
 
 
-def _read_partition(reader: TokenReader) -> SourceWindow:
+def _read_partition(reader: TokenReader) -> Window:
     """Read the columns of PARTITION BY, and how many rows of each of their values are inside."""
     reader.expect("BY", "after PARTITION")
-    columns = [grammar.identifier(reader)]
-    while reader.accept(","):
-        columns.append(grammar.identifier(reader))
+    columns = reader.read_list(grammar.identifier)
     word = reader.take()
     if word.key != "ROWS":
         raise reader.error(f'expected ROWS and a number after the columns of PARTITION BY, got "{word.text}"', word)
     found = _read_rows(reader, word)
     reader.expect("]", "to close the window")
-    return replace(found, by=columns) if isinstance(found, RowCount) else found
+    return Rows(found.count, by=columns) if isinstance(found, Rows) else found
 
 
-def _read_range(reader: TokenReader, word: Token) -> SourceWindow:
+def _read_range(reader: TokenReader, word: Token) -> Window:
     if reader.accept("UNBOUNDED"):
-        return NoEnd()
+        return Unbounded()
     if reader.now.kind == "number" and reader.look_ahead().key == "]":
         # Times that are plain numbers have windows that are.
         text = reader.take().text
-        return TimeSpan(length=_read_number(text, reader, word), is_number=True)
+        return Range(_read_number(text, reader, word))
     reader.accept("INTERVAL")
-    micros, _ = read_interval(reader, word.start)
+    return Range(write_duration(read_length(reader, word.start)))
+
+
+def read_length(reader: TokenReader, start: int) -> int:
+    """Read an interval that is a length of time, in microseconds."""
+    micros, _ = read_interval(reader, start)
     if micros < 0:
-        raise reader.error("expected a window that is not below 0", reader.span(word.start))
-    return TimeSpan(length=micros)
+        raise reader.error("expected a length of time that is not below 0", reader.span(start))
+    return micros
 
 
 def _read_number(text: str, reader: TokenReader, word: Token) -> int | float:
@@ -61,17 +63,17 @@ def _read_number(text: str, reader: TokenReader, word: Token) -> int | float:
         raise reader.error(f'expected a plain number, got "{text}"', reader.span(word.start)) from None
 
 
-def _read_rows(reader: TokenReader, word: Token) -> SourceWindow:
+def _read_rows(reader: TokenReader, word: Token) -> Window:
     if reader.accept("UNBOUNDED"):
-        return NoEnd()
+        return Unbounded()
     token = reader.take()
     if token.kind != "number" or not token.text.isdigit() or not int(token.text[:20]):
         raise reader.error(f'expected a number of rows of 1 or more after {word.key}, got "{token.text}"', token)
-    return RowCount(count=int(token.text[:20]))
+    return Rows(int(token.text[:20]))
 
 
-def _read_now(_: TokenReader, __: Token) -> SourceWindow:
-    return TimeSpan(length=0)
+def _read_now(_: TokenReader, __: Token) -> Window:
+    return Range("0 seconds")
 
 
 _WINDOWS = {"RANGE": _read_range, "ROWS": _read_rows, "NOW": _read_now}

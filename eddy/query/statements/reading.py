@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eddy.errors import QueryError
-from eddy.sql.statement.tree import JoinKind, Selected, SelectTree, Source, Watermark
-from eddy.sql.statement.windows import read_window
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.query.statements.views import Named, add_clock, make_view
+from eddy.query.statements.windows import read_length, read_window
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import TokenReader
-from eddy.sql.text.special_forms import read_interval
+from eddy.sql.text.special_forms import NO_SUBQUERIES
+from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref
 
-_NAMES = frozenset({"word", "quoted"})
 _AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
 _REFUSED = {
     "GROUP": _AFTER_EDDY.format(how="group"),
@@ -46,7 +46,7 @@ _REFUSED_JOINS = {
     "RIGHT": _OUTER,
     "FULL": _OUTER,
     "NATURAL": "name the columns, with USING (..)",
-    "LATERAL": "subqueries are not supported; make it a table of the query and join it",
+    "LATERAL": NO_SUBQUERIES,
 }
 # What goes on after an input, and so is not its alias.
 _FOLLOWING = frozenset(
@@ -57,49 +57,61 @@ _FOLLOWING = frozenset(
 def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
     """Read a text that is one statement; `functions` are the names of predicates in Python."""
     reader = TokenReader(place, functions)
-    around = _read_around(reader)
-    tree = _read_select(reader, place)
-    if around:
+    named = _read_named(reader, place)
+    is_inside = _open_stream(reader)
+    tree = _read_select(reader, place, named)
+    if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.accept(";")
     _refuse_rest(reader)
     return tree
 
 
-def _read_around(reader: TokenReader) -> bool:
-    """Read the ISTREAM that may stand around a statement: the rows that come to an answer, which ours is."""
-    if reader.now.key == "WITH":
-        raise reader.error("common table expressions are not supported; make each a view, and name that", reader.now)
-    _refuse_relation_to_stream(reader)
-    if reader.now.key == "ISTREAM" and reader.look_ahead().key == "(":
-        reader.take()
-        reader.take()
-        return True
-    return False
+def _read_named(reader: TokenReader, place: Place) -> Named:
+    """Read the common table expressions before a statement; each may name those before it."""
+    named: dict[tuple[str, int], Source] = {}
+    if reader.accept("WITH") is None:
+        return named
+    while True:
+        token = reader.now
+        name = grammar.identifier(reader)
+        if fold_case(name) in named:
+            raise reader.error(f'two of them are called "{name}"; give one another name', token)
+        reader.expect("AS", f'after "{name}"')
+        named[fold_case(name)] = replace(_read_subquery(reader, place, named), alias=name)
+        if reader.accept(",") is None:
+            return named
 
 
-def _refuse_relation_to_stream(reader: TokenReader) -> None:
+def _read_subquery(reader: TokenReader, place: Place, named: Named) -> Source:
+    """Read a statement in brackets, as the input that it stands for."""
+    start = reader.now.start
+    reader.expect("(", "before a subquery")
+    with reader.nest():
+        tree = _read_select(reader, place, named)
+        _refuse_beyond(reader)
+        reader.expect(")", "to close the subquery")
+    return make_view(tree, reader, reader.span(start))
+
+
+def _open_stream(reader: TokenReader) -> bool:
+    """Read the ISTREAM that may stand around a statement or its columns: the rows that come to an answer are ours."""
     if reader.now.key in ("DSTREAM", "RSTREAM") and reader.look_ahead().key == "(":
         raise reader.error(f"{reader.now.key} is not supported; the answer is ISTREAM, each row once", reader.now)
+    return reader.accept("ISTREAM", "(") is not None
 
 
-def _read_select(reader: TokenReader, place: Place) -> SelectTree:
+def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     reader.expect("SELECT", "at the beginning of a statement")
     hints = list(_read_hints(reader))
-    _refuse_relation_to_stream(reader)
-    inside = reader.now.key == "ISTREAM" and reader.look_ahead().key == "("
-    if inside:
-        reader.take()
-        reader.take()
+    is_inside = _open_stream(reader)
     if reader.now.key == "DISTINCT":
         raise reader.error(f"DISTINCT {_AFTER_EDDY.format(how='dropDuplicates of')}", reader.now)
-    selected = [_read_selected(reader)]
-    while reader.accept(","):
-        selected.append(_read_selected(reader))
-    if inside:
+    selected = reader.read_list(_read_selected)
+    if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.expect("FROM", "after the select list")
-    sources = list(_read_sources(reader))
+    sources = list(_read_sources(reader, place, named))
     where = grammar.boolean(reader) if reader.accept("WHERE") else None
     return SelectTree(place=place, hints=hints, selected=selected, sources=sources, where=where)
 
@@ -108,12 +120,10 @@ def _read_hints(reader: TokenReader) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Read `/*+ POLICY(content), CELLS(4) */`, which Spark passes over."""
     if reader.accept("/", "*", "+") is None:
         return
-    while reader.now.kind in _NAMES:
+    while reader.now.is_name:
         name = reader.take()
         reader.expect("(", f'after the hint "{name.text}"')
-        values = [_read_hinted(reader)]
-        while reader.accept(","):
-            values.append(_read_hinted(reader))
+        values = reader.read_list(_read_hinted)
         reader.expect(")", f'to close the hint "{name.text}"')
         yield name.text.lower(), tuple(values)
         reader.accept(",")
@@ -133,8 +143,7 @@ def _read_selected(reader: TokenReader) -> Selected:
         return Selected(column=None, span=reader.span(start))
     if (reader.look_ahead().key, reader.look_ahead(2).key) == (".", "*"):
         name = grammar.identifier(reader)
-        reader.take()
-        reader.take()
+        reader.accept(".", "*")
         return Selected(column=None, every_of=name, span=reader.span(start))
     node = grammar.boolean(reader)
     if not isinstance(node, Ref):
@@ -142,18 +151,16 @@ def _read_selected(reader: TokenReader) -> Selected:
             "only columns are selected here; compute others from the frame that attach gives, with withColumn",
             node.span,
         )
-    named = reader.accept("AS") is not None or (reader.now.kind in _NAMES and reader.now.key != "FROM")
-    alias = grammar.identifier(reader) if named else None
-    return Selected(column=node, alias=alias, span=reader.span(start))
+    return Selected(column=node, alias=grammar.alias(reader, ("FROM",)), span=reader.span(start))
 
 
-def _read_sources(reader: TokenReader) -> Iterator[Source]:
-    yield _read_source(reader, JoinKind.FIRST)
+def _read_sources(reader: TokenReader, place: Place, named: Named) -> Iterator[Source]:
+    yield _read_source(reader, JoinKind.FIRST, place, named)
     while True:
         if reader.accept(","):
-            yield _read_source(reader, JoinKind.LISTED)
+            yield _read_source(reader, JoinKind.LISTED, place, named)
         elif (kind := _read_join_kind(reader)) is not None:
-            yield _read_condition(reader, _read_source(reader, kind))
+            yield _read_condition(reader, _read_source(reader, kind, place, named))
         else:
             return
 
@@ -176,16 +183,31 @@ def _read_join_kind(reader: TokenReader) -> JoinKind | None:
     return None
 
 
-def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
-    """Read an input: STREAM, its name, watermark, window and alias."""
+def _read_source(reader: TokenReader, kind: JoinKind, place: Place, named: Named) -> Source:
+    """Read an input: a subquery or the name of one, or STREAM and a name; its watermark, window and alias."""
     start = reader.now.start
-    if reader.now.key == "(":
-        raise reader.error("subqueries are not supported; make it a view, and name that", reader.now)
     if reader.now.key in _REFUSED_JOINS:
         raise reader.error(_REFUSED_JOINS[reader.now.key], reader.now)
-    is_stream = reader.now.key == "STREAM" and reader.look_ahead().kind in _NAMES
-    if is_stream:
+    if reader.now.key == "(":
+        base = _read_subquery(reader, place, named)
+    elif reader.look_ahead().key != "." and (known := named.get(fold_case(reader.now.text))) is not None:
         reader.take()
+        base = known
+    else:
+        base = _read_named_input(reader)
+    watermark = _read_watermark(reader) if _accept_before_name(reader, "WATERMARK") else None
+    window = read_window(reader) if reader.now.key == "[" else None
+    alias = grammar.alias(reader, _FOLLOWING) or base.alias
+    if reader.now.key == "[":
+        raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
+    found = replace(base, alias=alias, kind=kind, span=reader.span(start))
+    return add_clock(found, watermark, window, place)
+
+
+def _read_named_input(reader: TokenReader) -> Source:
+    """Read STREAM, if it is there, and a name."""
+    start = reader.now.start
+    is_stream = _accept_before_name(reader, "STREAM")
     parts = [grammar.identifier(reader)]
     while reader.accept("."):
         parts.append(grammar.identifier(reader))
@@ -193,28 +215,16 @@ def _read_source(reader: TokenReader, kind: JoinKind) -> Source:
         raise reader.error(
             f'table functions such as "{parts[-1]}" are not supported; windows are [RANGE ..]', reader.now
         )
-    watermark = (
-        _read_watermark(reader) if reader.now.key == "WATERMARK" and reader.look_ahead().kind in _NAMES else None
-    )
-    window = read_window(reader) if reader.now.key == "[" else None
-    alias = parts[-1]
-    if reader.accept("AS") or (reader.now.kind in _NAMES and reader.now.key not in _FOLLOWING):
-        alias = grammar.identifier(reader)
-    if reader.now.key == "[":
-        raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
-    return Source(
-        alias=alias,
-        name=".".join(parts),
-        span=reader.span(start),
-        is_stream=is_stream,
-        kind=kind,
-        watermark=watermark,
-        window=window,
-    )
+    span = reader.span(start)
+    return Source(alias=parts[-1], name=".".join(parts), span=span, is_stream=is_stream, kind=JoinKind.FIRST)
+
+
+def _accept_before_name(reader: TokenReader, word: str) -> bool:
+    """Go past a word that is none of SQL's unless a name follows: an input may be called so."""
+    return reader.look_ahead().is_name and reader.accept(word) is not None
 
 
 def _read_watermark(reader: TokenReader) -> Watermark:
-    reader.take()
     token = reader.now
     time = grammar.identifier(reader)
     if reader.accept("DELAY", "OF") is None:
@@ -222,18 +232,9 @@ def _read_watermark(reader: TokenReader) -> Watermark:
             "expected a column with the event time, then DELAY OF INTERVAL ..; compute a time before the eddy",
             token if reader.now.key in ("(", ".") else reader.now,
         )
-    return Watermark(time=time, delay=_read_length(reader))
-
-
-def _read_length(reader: TokenReader) -> int:
-    """Read an interval that is a length of time, in microseconds."""
     if reader.now.key != "INTERVAL":
         raise reader.stuck("expected an interval such as INTERVAL 10 MINUTES")
-    start = reader.take().start
-    micros, _ = read_interval(reader, start)
-    if micros < 0:
-        raise reader.error("expected a length of time, which is not below 0", reader.span(start))
-    return micros
+    return Watermark(time=time, delay=read_length(reader, reader.take().start))
 
 
 def _read_condition(reader: TokenReader, source: Source) -> Source:
@@ -245,9 +246,7 @@ def _read_condition(reader: TokenReader, source: Source) -> Source:
     if reader.accept("ON"):
         return replace(source, on=grammar.boolean(reader))
     if reader.accept("USING", "("):
-        using = [_read_shared_column(reader)]
-        while reader.accept(","):
-            using.append(_read_shared_column(reader))
+        using = reader.read_list(_read_shared_column)
         reader.expect(")", "to close USING")
         return replace(source, using=using)
     raise reader.stuck(f'expected ON and a condition, or USING, for "{source.alias}"; every combination is CROSS JOIN')
@@ -259,16 +258,17 @@ def _read_shared_column(reader: TokenReader) -> Ref:
     return Ref(reader.span(start), column, column)
 
 
-def _refuse_rest(reader: TokenReader) -> None:
-    """Demand the end of the statement."""
+def _refuse_beyond(reader: TokenReader) -> None:
+    """Refuse clauses that are none of ours."""
     if reader.now.key in _REFUSED:
         raise reader.error(f"{reader.now.key}: {_REFUSED[reader.now.key]}", reader.now)
+
+
+def _refuse_rest(reader: TokenReader) -> None:
+    """Demand the end of the statement."""
+    _refuse_beyond(reader)
     if reader.now.kind != "end":
-        raise _describe_rest(reader)
-
-
-def _describe_rest(reader: TokenReader) -> QueryError:
-    return reader.stuck("expected a join, WHERE or the end of the statement")
+        raise reader.stuck("expected a join, WHERE or the end of the statement")
 
 
 def split_conditions(node: Node | None) -> list[Node]:

@@ -5,11 +5,15 @@ Names of columns are as the text has them: which input a bare one belongs to dep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from eddy.query.inputs import Window
 from eddy.sql.values.tree import Node, Place, Ref, TextSpan
+
+WHERE = "statement"
+"""What errors call the text."""
 
 
 class JoinKind(Enum):
@@ -24,35 +28,22 @@ class JoinKind(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeSpan:
-    """`[RANGE ..]`: so many microseconds, or units of a time that is a number."""
-
-    length: int | float
-    is_number: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowCount:
-    """`[ROWS n]`, and `[PARTITION BY c, .. ROWS n]`: of each value of some columns."""
-
-    count: int
-    by: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class NoEnd:
-    """`[RANGE UNBOUNDED]` and `[ROWS UNBOUNDED]`."""
-
-
-SourceWindow = TimeSpan | RowCount | NoEnd
-
-
-@dataclass(frozen=True, kw_only=True)
 class Watermark:
     """`WATERMARK time DELAY OF INTERVAL ..`, in microseconds."""
 
     time: str
     delay: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What a subquery makes of its input: columns by the names that it gives them, None for all, and conditions.
+
+    Conditions name columns as the input does.
+    """
+
+    columns: Mapping[str, str] | None = None
+    where: Sequence[Node] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,9 +56,10 @@ class Source:
     is_stream: bool
     kind: JoinKind
     watermark: Watermark | None = None
-    window: SourceWindow | None = None
+    window: Window | None = None
     on: Node | None = None
     using: Sequence[Ref] = ()
+    view: View | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,1 +1,0 @@
-"""SQL text of a whole query becomes a tree."""

@@ -1,1 +1,0 @@
-"""Tests of which rows get new indexes."""
