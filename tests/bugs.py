@@ -814,8 +814,8 @@ BUGS = (
     Bug(
         name="beats say how far streams were before the micro-batch",
         file="eddy/spark/cell.py",
-        old="beats.find_watermark({**before, **after})",
-        new="marked",
+        old="engine.schema, next_one, self._cell)",
+        new="engine.schema, marked, self._cell)",
         tests=BEATS,
     ),
     Bug(

@@ -145,9 +145,9 @@ class _Call:
         # Spark's watermark is that of the results, so the one of the streams is worked out here.
         before = engine.newest
         after = {name: max(newest, before.get(name, newest)) for name, newest in came.newest.items()}
-        marked = beats.find_watermark(before)
+        marked, next_one = (beats.find_watermark(newest) for newest in (before, {**before, **after}))
         mark = Mark(None if marked is None else marked * ticks, came.copies, came.newest)
-        return beats.add(engine.run(came.rows, mark), engine.schema, beats.find_watermark({**before, **after}))
+        return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results, and give the seconds that making them took.

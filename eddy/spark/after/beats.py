@@ -10,8 +10,8 @@ seen, less a delay. Behind the eddy stands one more node, so that results can be
   the row's horizon at most. This is the span; rows of results are never below W - span.
 * The node looks at a column of its own, `moment`, which is W in every row. It cannot look at the time of results: where
   one stream is behind the others, results are ahead of W, and would make those that come next late.
-* Each micro-batch has a row with W from each cell, the beat, whether there are results or not. It has no other value,
-  and is dropped behind the node.
+* Each micro-batch has a row with W, the beat, whether there are results or not. It has no other value, and is dropped
+  behind the node. One cell sends it, since all know W.
 * A cell sees only its own rows. So every task that packs rows tells each cell how far its stream has come: a tick.
   Cells work out W for themselves, to the same milliseconds as Spark does, which now has W - span.
 """
@@ -32,8 +32,7 @@ from eddy.query import Query
 from eddy.query.binding import Binding
 from eddy.query.shorthand import find_fold, find_free
 from eddy.spark.parcels import LATEST
-from eddy.sql import Column
-from eddy.sql.bind.writer import backtick
+from eddy.sql import Column, backtick
 
 NEWEST = "the newest time"
 """What an answer's time is called in a checkpoint where it is none of a single stream."""
@@ -43,6 +42,9 @@ MICROSECONDS = 1_000
 
 DELAY_KEY = "spark.watermarkDelayMs"
 """How Spark marks a column as an event time with a watermark, in its metadata."""
+
+BEATING = 0
+"""The cell that sends the beat. Every cell is called in each micro-batch with rows, since each gets its ticks."""
 
 MOMENT_TYPE = pa.timestamp("us", "UTC")
 
@@ -72,12 +74,12 @@ class Beats:
         return found if found > 0 else None
 
     def add(
-        self, results: Iterator[pa.RecordBatch], schema: pa.Schema, watermark: int | None
+        self, results: Iterator[pa.RecordBatch], schema: pa.Schema, watermark: int | None, cell: int
     ) -> Iterator[pa.RecordBatch]:
-        """Give the results with the column `moment`, and the beat before them."""
+        """Give the results of a cell with the column `moment`; before those of one cell comes the beat."""
         moment = pa.scalar((watermark or 0) * MICROSECONDS, MOMENT_TYPE)
         whole = schema.append(pa.field(self.moment, MOMENT_TYPE))
-        if watermark is not None:
+        if watermark is not None and cell == BEATING:
             nothing = [pa.nulls(1, field.type) for field in schema]
             yield pa.RecordBatch.from_arrays([*nothing, pa.repeat(moment, 1)], schema=whole)
         for rows in results:
