@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import need_package
+from eddy.errors import QueryError, need_package
 from eddy.query import Query, Statement
 
 if TYPE_CHECKING:
@@ -56,17 +56,22 @@ def attach(  # noqa: PLR0913  what a user may say
 
     how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, time=time)
     how = replace(how, cache_memory=cache_memory, cache_state=cache_state, heavy=heavy, state=state, remember=remember)
-    return stream.attach(*_read_asked(query, frames, how))
+    return _attach(Statement(query) if isinstance(query, str) else query, frames, how)
 
 
-def _read_asked(
-    query: Query | Statement | str, frames: Mapping[str, Any] | None, how: Options
-) -> tuple[Query, Mapping[str, Any], Options]:
-    """Give what is asked as a query with its frames, and what the hints of a statement say of how to run it."""
-    from eddy.spark.frames import read_statement  # noqa: PLC0415  so that the engine can be used where there is no Spark
+def _attach(asked: Query | Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
+    """Answer a query; of a statement the eddy's part, and what Spark does after that."""
+    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+    from eddy.spark.after.select import select_after  # noqa: PLC0415
+    from eddy.spark.frames import read_statement  # noqa: PLC0415
 
-    asked = Statement(query) if isinstance(query, str) else query
     if not isinstance(asked, Statement):
-        return asked, {} if frames is None else frames, how
-    how = replace(how, policy=asked.choose_policy(how.policy), cells=asked.choose_cells(how.cells))
-    return (*read_statement(asked, frames), how)
+        return stream.attach(asked, {} if frames is None else frames, how)
+    statement, found = read_statement(asked, frames)
+    how = replace(how, policy=statement.choose_policy(how.policy), cells=statement.choose_cells(how.cells))
+    after = statement.after
+    if after is not None:
+        if how.time is not None:
+            raise QueryError("attach: time: the statement computes its columns, and says by what time groups close")
+        how = replace(how, time=after.time)
+    return select_after(stream.attach(statement.query, found, how), after)

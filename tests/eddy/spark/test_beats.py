@@ -216,7 +216,6 @@ def test_a_join_without_results_moves_the_watermark_on(
     assert watermarks[-batches:] == [DAY // SECOND + n * 10 - 15 for n in range(batches)]
     assert groups == {n * 10: 1 for n in range(0, batches, every)}
     assert found.report.batches()["results"].sum() == len(groups)
-    assert found.report.streams()["stored"].max() == 3
 
 
 def test_late_rows_and_aggregates_are_all_rows_also_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
@@ -248,7 +247,8 @@ def test_duplicates_are_dropped_within_the_watermark(spark: SparkSession, tmp_pa
     frame = eddy.attach(query(), feeds.streams(spark, tmp_path / "in", feed), cells=2, time="newest")
     found = feeds.answer(frame.dropDuplicatesWithinWatermark(["k"]), tmp_path / "checkpoint")
     rows = [(row["k"], row["newest"].timestamp() - DAY / SECOND) for row in found.results.to_pylist()]
-    assert sorted(rows) == [(1, 0), (1, 200), (1, 300), (2, 1)]
+    # Spark forgets a key at the end of a micro-batch whose watermark has passed it: the one at 200 is not, at 300.
+    assert sorted(rows) == [(1, 0), (1, 200), (2, 1)]
 
 
 # --- what a name stands for
