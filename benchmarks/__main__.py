@@ -31,6 +31,7 @@ from benchmarks import (
     spark_joins,
     spark_skeleton,
     spark_where,
+    statements,
     windows,
 )
 from benchmarks.growth import Growth
@@ -55,6 +56,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
     "spark_where": spark_where.BENCHMARKS,
+    "statements": statements.BENCHMARKS,
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")
