@@ -81,11 +81,6 @@ class Gate:
         self.newest: dict[str, Tick] = {}
         self._numbers: Integers = np.empty(0, np.int64)
 
-    @property
-    def newest(self) -> Mapping[str, Tick]:
-        """How far each stream is that has shown a row, in ticks."""
-        return self._newest
-
     def next_mark(self) -> Mark:
         """Work out the watermark of the next micro-batch.
 
