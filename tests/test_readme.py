@@ -55,6 +55,14 @@ def test_the_readme_from_another_folder(tmp_path: Path) -> None:
     assert "Exception" not in ran.stderr, "the JVM lives on for a moment, and may not ask a Python that has ended"
 
 
+def test_a_combination_can_be_followed_as_the_docs_say(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = blocks("docs/wrong_answer.md")
+    exec(program, {})
+    printed = capsys.readouterr().out
+    assert len(said(program)) == 2
+    assert [text for text in said(program) if text not in printed] == []
+
+
 def commands(page: str, program: str) -> list[list[str]]:
     """The commands of a page that start with a program."""
     shown = "\n".join(re.findall(r"```sh\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL))

@@ -20,6 +20,14 @@ from eddy.observe.wire import count_arrived, latest_routes
 from eddy.routing.tally import RouteTally, TalliedRoutes
 
 
+class Came(NamedTuple):
+    """The rows that came, the watermark that they were held against, and what clock it is of."""
+
+    streams: Mapping[str, StreamCount]
+    watermark: float | None
+    clock: str | None
+
+
 class Settled(NamedTuple):
     """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes."""
 
@@ -56,7 +64,7 @@ class Counting:
     def count(
         self,
         batch: int,
-        streams: Mapping[str, StreamCount],
+        came: Came,
         results: int,
         routing: RouteTally,
         settled: Settled,
@@ -67,7 +75,7 @@ class Counting:
         seconds, insight = stop_clock(), self._read_insight()
         self.last = Counters(
             batch=batch,
-            streams=streams,
+            streams=came.streams,
             results=results,
             decisions=routing.decisions,
             seconds=seconds,
@@ -86,6 +94,8 @@ class Counting:
             caches=settled.caches,
             costs=self._tariff.costs,
             in_seconds=self._tariff.unit is None,
+            watermark=came.watermark,
+            clock=came.clock,
         )
         self._routed |= {stream: self.last for stream, _, _ in self.last.routes}
         self._came = count_arrived(self._came, self.last)

@@ -12,7 +12,7 @@ from eddy.classes.classifier import Classifier, Look
 from eddy.contracts import Clock, Others, Policy
 from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
-from eddy.engine.counting import Counting, Settled
+from eddy.engine.counting import Came, Counting, Settled
 from eddy.engine.emission import Emission, Picked, Rejected
 from eddy.engine.machinery import Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
@@ -164,7 +164,8 @@ class Engine:
         self._begin()
         prepare(self._setups)
         paused, started = 0.0, self._clock()
-        admitted = self._gate.admit(batch, self._batch, mark or self._gate.next_mark())
+        held = mark or self._gate.next_mark()
+        admitted = self._gate.admit(batch, self._batch, held)
         self._places = {name: part.places for name, part in admitted.items()}
         arrived = [self._build(name, rows) for name, rows in admitted.items()]
         self._check_room()
@@ -175,9 +176,10 @@ class Engine:
         known = mark or self._gate.next_mark()
         settled = self._settle(known.watermark)
         self._check_room()
-        streams, results = self._count_streams(admitted), self._outlet.results
+        results = self._outlet.results
+        came = Came(self._count_streams(admitted), held.watermark, self._binding.clock)
         self._counting.count(
-            self._batch, streams, results, self._router.routing, settled, lambda: self._clock() - started - paused
+            self._batch, came, results, self._router.routing, settled, lambda: self._clock() - started - paused
         )
         self._batch += 1
         self._under_way = False
@@ -221,6 +223,7 @@ class Engine:
                 copies=part.copies,
                 stored=len(self._streams[name]),
                 nbytes=self._streams[name].nbytes,
+                newest=self._gate.newest.get(name),
             )
             for name, part in admitted.items()
         }

@@ -32,6 +32,7 @@ class StreamCount:
     Besides those that are late there are bad ones: without a time, too far ahead, without a value for an equality, and
     malformed in their source. In a window of rows those without a value count, so they are stored all the same. A row
     that is sent to several cells is counted in one of them; the others count it among their `copies`, and store it.
+    `newest` is the newest event time that the stream has shown so far, in ticks; it holds back the watermark.
     """
 
     rows: int
@@ -43,6 +44,7 @@ class StreamCount:
     copies: int = 0
     stored: int
     nbytes: int
+    newest: float | None = None
 
     @property
     def bad(self) -> Mapping[str, int]:
@@ -109,6 +111,9 @@ class Counters:
 
     `cells` are those that were called, where there are several; each by itself has none.
 
+    Rows with a time below `watermark` were late; it is in ticks, and `clock` says what these are. Both are None where
+    there is none.
+
     `costs` are what users say that a row costs at each filter. They are times, and accounts are as well, unless they
     are not `in_seconds`: then both are in a unit of the user's.
     """
@@ -138,3 +143,5 @@ class Counters:
     costs: Mapping[str, float] = field(default_factory=dict)
     in_seconds: bool = True
     cells: Sequence[CellCount] = ()
+    watermark: float | None = None
+    clock: str | None = None

@@ -17,7 +17,7 @@ from eddy.observe.regret import sum_over_batches, tell_adapting
 from eddy.observe.statistics import Statistic, total
 from eddy.observe.tariff import choose_writer
 from eddy.observe.text import plural
-from eddy.tuples.pandas_frames import make_frame
+from eddy.tuples.pandas_frames import make_frame, make_times
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,17 +95,27 @@ class Report:
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
         those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is
         what caches hold at the end, and of `cache_look_ups` in them so many as there are `cache_hits` found their key.
+        Rows with a time below `watermark` were late; there is none while any stream has shown no row, or has no delay.
         """
-        return make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
+        frame = make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})
+        frame["watermark"] = make_times([c.watermark for c in self.counters], self._clock)
+        return frame
 
     def streams(self) -> pd.DataFrame:
         """One row for each stream in each micro-batch.
 
         Counted are rows that came, were dropped, and are stored at its end. In Spark a row may be in several cells: it
-        is counted in one, and the others are its `copies`.
+        is counted in one, and the others are its `copies`. `newest` is the newest time that the stream has shown so
+        far, late rows included: the next watermark is the least of these, each less the delay of its stream.
         """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
-        return make_frame(rows, ["batch", "stream", *(f.name for f in fields(StreamCount))])
+        frame = make_frame(rows, ["batch", "stream", *(f.name for f in fields(StreamCount))])
+        frame["newest"] = make_times([row["newest"] for row in rows], self._clock)
+        return frame
+
+    @property
+    def _clock(self) -> str | None:
+        return next((c.clock for c in self.counters if c.clock is not None), None)
 
     def cells(self) -> pd.DataFrame:
         """One row for each cell that has had rows, the one that took most seconds first; none without Spark.

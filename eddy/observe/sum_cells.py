@@ -61,6 +61,8 @@ class CellSum:
             costs={name: cost for part in came for name, cost in part.costs.items()},
             in_seconds=all(part.in_seconds for part in came),
             cells=[CellCount.of(cell, part) for cell, part in sorted(parts.items())],
+            watermark=_find_newest(part.watermark for part in came),
+            clock=next((part.clock for part in came), None),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -90,6 +92,8 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
         tunings=[*before.tunings, *after.tunings],
         costs=after.costs,
         in_seconds=after.in_seconds,
+        watermark=after.watermark,
+        clock=after.clock,
         trees={**before.trees, **after.trees},
     )
 
@@ -97,7 +101,13 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
 def _sum_stream(name: str, came: Iterable[Counters], known: Iterable[Counters]) -> StreamCount:
     now = [asdict(part.streams[name]) for part in came]
     ever = [asdict(part.streams[name]) for part in known]
-    return StreamCount(**{count: sum(row[count] for row in (ever if count in STANDING else now)) for count in now[0]})
+    counts = [count for count in now[0] if count != "newest"]
+    sums = {count: sum(row[count] for row in (ever if count in STANDING else now)) for count in counts}
+    return StreamCount(**sums, newest=_find_newest(row["newest"] for row in ever))
+
+
+def _find_newest(ticks: Iterable[float | None]) -> float | None:
+    return max((tick for tick in ticks if tick is not None), default=None)
 
 
 def _sum_operators(came: Collection[Counters]) -> dict[Hop, Statistic]:

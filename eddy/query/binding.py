@@ -30,6 +30,12 @@ class Binding:
 
     tick_type: Any
 
+    @cached_property
+    def clock(self) -> str | None:
+        """The kind of the streams' times; None where no stream has any."""
+        timed = [(s, self.schemas[s.name].field(s.time).type) for s in self.query.streams if s.time is not None]
+        return next((event_time.find_kind(kind, where=f'stream "{s.name}"') for s, kind in timed), None)
+
     def find_stored(self, name: str) -> pa.Schema:
         """Give the columns of an input that anything reads."""
         # Stored are columns of the answer, the conditions and the clock; classifiers read theirs on arrival only.

@@ -61,7 +61,7 @@ def of(binding: Binding) -> dict[str, str]:
     for stream in query.streams:
         place = f'stream "{stream.name}"'
         if stream.time is not None:
-            parts[f"{place}: time"] = stream.time
+            parts[name_time(stream.name)] = stream.time
         parts[f"{place}{WINDOW}"] = str(stream.window)
         parts[f"{place}: delay"] = str(stream.delay)
         parts |= {name_column(stream.name, f.name): str(f.type) for f in binding.find_stored(stream.name)}
@@ -75,6 +75,11 @@ def of(binding: Binding) -> dict[str, str]:
 def name_filter(name: str) -> str:
     """Name the part that is a filter."""
     return f'{FILTER}{name}"'
+
+
+def name_time(stream: str) -> str:
+    """Name the part that says which column has the event time."""
+    return f'stream "{stream}": time'
 
 
 def name_column(stream: str, column: str) -> str:

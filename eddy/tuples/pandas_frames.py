@@ -9,10 +9,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import numpy as np
+
 from eddy.tuples.arrays import Numbers
+from eddy.tuples.event_time import UNZONED, ZONED
 
 if TYPE_CHECKING:
     import pandas as pd
+
+NO_TIME = np.iinfo(np.int64).min
+"""The number that numpy has for a time that is missing."""
 
 
 def make_frame(
@@ -42,6 +48,23 @@ def make_series(values: Sequence[Any]) -> pd.Series[Any]:
     import pandas as pd  # noqa: PLC0415  putting this off is what the module is for
 
     return pd.Series(values, dtype=object)
+
+
+def make_times(ticks: Sequence[float | None], clock: str | None) -> pd.Series[Any]:
+    """Make a Series of ticks, as the time columns that they are from would show them.
+
+    >>> make_times([1_000_000, None], ZONED).tolist()
+    [Timestamp('1970-01-01 00:00:01+0000', tz='UTC'), NaT]
+    """
+    import pandas as pd  # noqa: PLC0415  putting this off is what the module is for
+
+    if clock not in (ZONED, UNZONED):
+        whole = all(isinstance(tick, int | None) for tick in ticks)
+        return pd.Series(ticks, dtype="Int64" if whole else "float64")
+    # A watermark below the least time that there is stands for that time.
+    micros = [NO_TIME if tick is None else max(int(tick), NO_TIME + 1) for tick in ticks]
+    times = pd.Series(np.array(micros, np.int64).view("datetime64[us]"))
+    return times.dt.tz_localize("UTC") if clock == ZONED else times
 
 
 def wrap_numbers(numbers: Numbers) -> pd.Series[Any]:

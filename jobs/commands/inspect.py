@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command
 from eddy.jobs.run.checkpoints import CellState, Checkpoint, StemSize, describe_learned, read
 from eddy.observe.counters import BAD
 from eddy.observe.text import align_columns
+from eddy.query import fingerprint
+from eddy.tuples.event_time import UNZONED, ZONED
+from eddy.tuples.pandas_frames import make_times
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -33,7 +37,7 @@ def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
     yield "query"
     yield from (f"  {name}: {text}" for name, text in found.query.items())
     yield from ("", f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows", *_sizes(cells))
-    yield from ("", "rows that came, and those that took no part", *_count_arrived(cells))
+    yield from ("", "rows that came, and those that took no part", *_count_arrived(found.query, cells))
     yield ""
     yield from describe_learned(cells)
 
@@ -51,20 +55,31 @@ def _sizes(cells: Sequence[CellState]) -> Iterator[str]:
     return align_columns(rows, ">" * len(rows[0]))
 
 
-def _count_arrived(cells: Sequence[CellState]) -> Iterator[str]:
-    """Count each stream's rows since the checkpoint began.
+def _count_arrived(query: Mapping[str, str], cells: Sequence[CellState]) -> Iterator[str]:
+    """Count each stream's rows since the checkpoint began, and say how far it has come.
 
-    The late and the bad ones are counted apart.
+    The late and the bad ones are counted apart. The newest times, less the delays, are what the watermark follows.
     """
     known: dict[str, Counter[str]] = {}
     for cell in cells:
         for stream, counts in cell.meta.get("came", {}).items():
             known[stream] = known.get(stream, Counter()) + Counter(counts)
-    rows = [["stream", "rows", "late", "bad"]]
+    rows = [["stream", "rows", "late", "newest", "bad"]]
     for stream, counts in known.items():
         bad = ", ".join(f"{counts[kind]:,} {BAD_ROWS[kind]}" for kind in BAD if counts[kind])
-        rows.append([stream, f"{counts['rows']:,}", f"{counts['late']:,}", bad or "0"])
-    return align_columns(rows, "<>><")
+        newest = _find_newest(query, stream, cells)
+        rows.append([stream, f"{counts['rows']:,}", f"{counts['late']:,}", newest, bad or "0"])
+    return align_columns(rows, "<>><<")
+
+
+def _find_newest(query: Mapping[str, str], stream: str, cells: Sequence[CellState]) -> str:
+    """Write the newest event time that a stream has shown to any cell; "" where it has shown none."""
+    ticks = max((cell.meta["gate"]["newest"].get(stream, -math.inf) for cell in cells), default=-math.inf)
+    if ticks == -math.inf:
+        return ""
+    kind = query.get(fingerprint.name_column(stream, query.get(fingerprint.name_time(stream), "")), "")
+    clock = (ZONED if "tz=" in kind else UNZONED) if kind.startswith("timestamp") else None
+    return str(make_times([ticks], clock)[0])
 
 
 BAD_ROWS = {

@@ -49,6 +49,34 @@ def test_a_filter_has_a_row_for_stored_rows() -> None:
     assert met["rows_in"].to_dict() == {"": 550, "stored": 450}
 
 
+@pytest.mark.parametrize("kind", [pa.timestamp("us", "Europe/Vienna"), pa.timestamp("ms"), pa.int64(), pa.float64()])
+def test_a_report_says_by_which_watermark_rows_were_late(kind: pa.DataType) -> None:
+    """The slowest stream holds it back, and `newest` says which that is."""
+
+    def times(*seconds: int) -> pa.Array:
+        ticks = pa.array([10**6 * second for second in seconds], pa.int64())
+        return ticks.cast(pa.timestamp("us")).cast(kind) if pa.types.is_timestamp(kind) else ticks.cast(kind)
+
+    delay = "2 seconds" if pa.types.is_timestamp(kind) else 2 * 10**6
+    streams = [eddy.Stream(s, time="ts", window=eddy.Unbounded(), delay=delay) for s in "ab"]
+    asked = eddy.Query(streams=streams, joins=["a.x = b.x"], select=["a.x"])
+    came = {"a": [times(10), times(30), times(3, 25)], "b": [times(20), times(), times(9, 40)]}
+    data = {s: [pa.table({"ts": at, "x": at.is_null()}) for at in parts] for s, parts in came.items()}
+    report = eddy.run_local(asked, data).report
+    marks, streams_told = report.batches()["watermark"], report.streams().pivot(index="batch", columns="stream")
+    zone = "UTC" if getattr(kind, "tz", None) else None
+
+    def seen(seconds: Sequence[int | None]) -> list[object]:
+        stamps = [None if s is None else pd.Timestamp(s, unit="s", tz=zone) for s in seconds]
+        plain = [None if s is None else s * 10**6 for s in seconds]
+        return pd.Series(stamps if pa.types.is_timestamp(kind) else plain).astype(marks.dtype).tolist()
+
+    assert repr(marks.tolist()) == repr(seen([None, 8, 18]))
+    assert streams_told["newest"]["a"].tolist() == seen([10, 30, 30])
+    assert streams_told["newest"]["b"].tolist() == seen([20, 20, 40])
+    assert streams_told["late"].to_numpy().tolist() == [[0, 0], [0, 0], [1, 1]]
+
+
 ROWS, BATCH = 6_000, 500
 CITIES = ["Lima", "Oslo", "Rome"]
 CONTENT = {"name": "content", "costs": "unit", "attributes": ["s.city", "s.heat"]}

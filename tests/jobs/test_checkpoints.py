@@ -13,9 +13,10 @@ import pytest
 import eddy
 from eddy.engine.snapshot import unpack
 from eddy.jobs import cli
+from eddy.jobs.commands import inspect
 from eddy.jobs.config.config import load
 from eddy.jobs.run import run_job
-from eddy.jobs.run.checkpoints import MOST_REASONS, CellState, describe_learned
+from eddy.jobs.run.checkpoints import MOST_REASONS, CellState, Checkpoint, describe_learned
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.web import QUERY, requests
 from eddy.observe.indexing import latest_indexing
@@ -190,6 +191,38 @@ def test_of_many_cells_each_tells_its_last_reason() -> None:
     place = told.index('last decisions about "a"')
     shown = told[place + 1 : place + 2 + MOST_REASONS]
     assert shown == [*(f"  cell {n}: new {n}" for n in range(MOST_REASONS)), "  3 more cells"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "newest"),
+    [
+        (pa.timestamp("us", "UTC"), "1970-01-01 00:00:09+00:00"),
+        (pa.timestamp("ms"), "1970-01-01 00:00:09"),
+        (pa.int64(), "9000000"),
+    ],
+)
+def test_inspect_says_how_far_each_stream_has_come(kind: pa.DataType, newest: str) -> None:
+    schema = pa.schema([("at", kind), ("k", pa.int64())])
+    streams = [eddy.Stream(name, time="at", window=eddy.Range(10**9), delay=10**6) for name in "ab"]
+    if not pa.types.is_integer(kind):
+        streams = [eddy.Stream(name, time="at", window=eddy.Range("1 hour"), delay="1 second") for name in "ab"]
+    query = eddy.Query(streams=streams, joins=["a.k = b.k"], select=["a.k"])
+    cells = []
+    for number, seconds in enumerate((4, 9)):
+        found = engine(query, dict.fromkeys("ab", schema), "fixed", tables={}, clock=float, seed=0)
+        ticks = pa.array([seconds * 10**6], pa.int64())
+        at = ticks if pa.types.is_integer(kind) else ticks.cast(pa.timestamp("us")).cast(kind)
+        rows = pa.record_batch([at, pa.array([1])], schema=schema)
+        list(found.run({"a": rows, "b": rows.slice(0, 0)}))
+        cells.append(CellState(number=number, meta=unpack(found.snapshot())[0], stems={}, nbytes=0))
+    checkpoint = Checkpoint(query=cells[0].meta["query"], layout={"cells": 2}, cells=cells)
+    told = list(inspect.describe(checkpoint, None))
+    place = told.index("rows that came, and those that took no part")
+    assert [line.split() for line in told[place + 1 : place + 4]] == [
+        ["stream", "rows", "late", "newest", "bad"],
+        ["a", "2", "0", *newest.split(), "0"],
+        ["b", "0", "0", "0"],
+    ]
 
 
 def test_indexes_of_all_cells_are_one_and_decisions_are_those_of_a_cell() -> None:

@@ -36,7 +36,7 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
     way = RouteCost(route=("f",), share=1.0, predicted=2.0, observed=calls)
     return Counters(
         batch=0,
-        streams={"a": StreamCount(rows=rows, untimed=1, late=2, ahead=0, stored=stored, nbytes=10 * stored)},
+        streams={"a": StreamCount(rows=rows, untimed=1, late=2, ahead=0, stored=stored, nbytes=1, newest=100 + stored)},
         results=rows,
         decisions=1,
         seconds=0.5,
@@ -54,6 +54,7 @@ def counters(rows: int, stored: int, calls: int = 0, bucket: int = 0) -> Counter
         packing=2,
         saving=3,
         state=100,
+        watermark=50,
     )
 
 
@@ -71,7 +72,9 @@ def test_cells_add_up_and_idle_ones_keep_what_they_store() -> None:
     assert batches["late"].to_dict() == {3: 4, 5: 2}
     assert batches["state_bytes"].to_dict() == {3: 200, 5: 200}
     assert batches["restore_seconds"].to_dict() == {3: 2, 5: 1}
+    assert batches["watermark"].to_dict() == {3: 50, 5: 50}
     assert report.streams()["stored"].tolist() == [12, 13]
+    assert report.streams()["newest"].tolist() == [107, 107]
     assert report.operators()[["rows_in", "rows_out"]].to_numpy().tolist() == [[12, 3]]
     assert report.routes()[["class", "route", "tuples"]].to_numpy().tolist() == [["x=7", "f", 12]]
     decisions = report.decisions()
