@@ -22,16 +22,24 @@ from eddy.sql.bind.writer import write_duration
 MICROSECONDS_PER_MILLISECOND = 1_000
 """Spark's watermark counts milliseconds."""
 
+FILTERS = 'filters, in the order in which "fixed" runs them'
+
 
 def describe_query(query: Query) -> str:
     """Describe a query: its plan, windows, filters, and warnings."""
     parts = [f'query "{query.name}"', "", "plan", *draw_plan(query)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
-    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
+    parts += ["", FILTERS, *_list_filters(query)]
     parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
     parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
+
+
+def describe_where(query: Query) -> str:
+    """Describe what a frame is asked, by a query that was made of it: the frame keeps its columns, and has no windows."""
+    plan = draw_below(_make_plan(query, {}).below, "  ", is_root=True)
+    return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
 
 
 class PlanNode(NamedTuple):
