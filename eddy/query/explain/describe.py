@@ -37,7 +37,7 @@ def describe_query(query: Query) -> str:
 
 
 def describe_where(query: Query) -> str:
-    """Describe what a frame is asked, by a query that was made of it: the frame keeps its columns, and has no windows."""
+    """Describe what a frame is asked, by the query made of it: a frame keeps its columns, and has no windows."""
     plan = draw_below(_make_plan(query, {}).below, "  ", is_root=True)
     return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
 
