@@ -207,7 +207,7 @@ class Machine:
     def _find_far(self, lineage: Lineage, route: Sequence[Hop], hop: Hop) -> tuple[Hop, ...]:
         """Find a path for a probe that needs several others, which do not need each other."""
         probes = [one.operator for one in route if self.is_probe(one.operator)]
-        path = find_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
+        path = find_spanning_path(lambda before: self.ready_after(lineage, before), probes, hop.operator)
         if not path:
             raise self._forbid(lineage, hop.operator)
         if path[-1] != hop:
@@ -275,7 +275,7 @@ class Machine:
         )
 
 
-def find_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
+def find_spanning_path(after: After, probes: Sequence[str], probe: str) -> tuple[Hop, ...]:
     """Find which of some probes another one needs, and put it behind them; () where all are too few.
 
     Of several ways it is that by the probes that are named first: a spanning tree of a join graph with circles, where

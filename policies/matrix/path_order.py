@@ -25,7 +25,7 @@ from eddy.policies.shared.call_counts import SAMPLE
 from eddy.policies.shared.legality import HopNumbers, Legality
 from eddy.policies.shared.merit import step_price
 from eddy.tuples.arrays import Floats
-from eddy.tuples.lineage import After, find_path
+from eddy.tuples.lineage import After, find_spanning_path
 
 
 def find_paths(after: After, probes: Collection[str]) -> Mapping[str, tuple[Hop, ...]]:
@@ -47,7 +47,7 @@ def find_paths(after: After, probes: Collection[str]) -> Mapping[str, tuple[Hop,
         # All that is ready by now waited for what the last turn has found: no way to it is shorter.
         known = list(paths)
         for hop in ready:
-            paths[hop.operator] = find_path(after, known, hop.operator)
+            paths[hop.operator] = find_spanning_path(after, known, hop.operator)
         for hop in ready:
             # The pattern of a probe may be another one behind the others of its turn.
             route += [now for now in after(route) if now.operator == hop.operator]
@@ -74,7 +74,7 @@ class Paths(NamedTuple):
         paths = find_paths(task.after, [name for name in task.prices.probes if name in numbers])
         first = [hop for hop in ready if hop.operator in numbers and hop.operator not in paths]
         # A filter that reads a joined input has a path too, but no leg can have it there.
-        found = [paths.get(name) or find_path(task.after, list(paths), name) for name in operators]
+        found = [paths.get(name) or find_spanning_path(task.after, list(paths), name) for name in operators]
         needed = [tuple(numbers[hop.operator] for hop in path[:-1]) for path in found]
         profiled = tuple(numbers[name] for name in paths if len(paths[name]) > 1)
         route = (*first, *(path[-1] for path in paths.values()))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,9 +11,8 @@ from hypothesis import strategies as st
 
 import eddy
 from eddy.operators import matching
-from tests import joins, reference
-from tests.eddy.test_joins import NAMES, check_answer, choice, engine, found_in, restarted
-from tests.eddy.test_joins import answered as answer_of
+from tests import joins
+from tests.eddy.test_joins import NAMES, check_answer, check_duckdb, check_stops
 from tests.joins import Case
 from tests.tries import fewer
 
@@ -43,20 +40,13 @@ def test_candidates_in_parts_of_any_size_give_the_naive_answer(case: Case, most:
     policy=st.sampled_from(NAMES),
 )
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
-    data = case.data()
-    run = eddy.run_local(case.query(), data, policy=choice(policy, case), batch_rows=case.batch_rows)
-    with duckdb.connect() as connection:
-        for name, table in data.items():
-            connection.register(name, table)
-        rows = connection.sql(case.sql()).fetchall()
-    assert found_in(run.results) == Counter(tuple(map(reference.plain, row)) for row in rows)
+    check_duckdb(case, policy)
 
 
 @fewer(4)
 @given(case=ANY, stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4))
 def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: list[tuple[int, str]]) -> None:
-    found = answer_of(restarted(case, dict(stops)), engine(case, "fixed").schema)
-    assert found == reference.answer(case.question(), case.batches())
+    check_stops(case, stops)
 
 
 USER = "a.user = users.id"

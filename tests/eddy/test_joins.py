@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -178,6 +178,11 @@ def test_steps_that_legs_take_together_in_parts_of_any_size_give_the_naive_answe
 @fewer(4)
 @given(case=joins.cases(late=False, by_rows=False, clocks=False), policy=st.sampled_from(NAMES))
 def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
+    check_duckdb(case, policy)
+
+
+def check_duckdb(case: Case, policy: str) -> None:
+    """A run finds what DuckDB does."""
     data = case.data()
     run = eddy.run_local(case.query(), data, policy=choice(policy, case), index=case.index, batch_rows=case.batch_rows)
     with duckdb.connect() as connection:
@@ -193,6 +198,11 @@ def test_duckdb_gives_the_same_answer(case: Case, policy: str) -> None:
     stops=st.lists(st.tuples(st.integers(0, 20), st.sampled_from(NAMES)), max_size=4),
 )
 def test_a_run_that_is_stopped_anywhere_goes_on_as_it_was(case: Case, stops: list[tuple[int, str]]) -> None:
+    check_stops(case, stops)
+
+
+def check_stops(case: Case, stops: Sequence[tuple[int, str]]) -> None:
+    """A run that is stopped before some micro-batches finds what the reference finds."""
     found = answered(restarted(case, dict(stops)), engine(case, "fixed").schema)
     assert found == reference.answer(case.question(), case.batches())
 

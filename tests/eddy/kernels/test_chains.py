@@ -149,6 +149,15 @@ def test_an_old_row_ends_a_chain_only_where_rows_rise(rises: bool, found: list[i
     assert (walked.rows.tolist(), walked.candidates) == (found, len(found))
 
 
+@pytest.mark.parametrize(("rises", "found"), [(False, [0, 1, 3]), (True, [3])])
+def test_a_row_that_is_outrun_ends_a_chain_only_where_ranks_rise(rises: bool, found: list[int]) -> None:
+    chain = Chain(np.zeros(2, np.uint32), np.zeros(4, np.uint32), 1, 8)
+    link(chain, np.full(4, 1, np.uint32), 0)
+    asked = Screen([], np.array([4]), Ranked(np.array([9, 9, 0, 9]), 0, rises=rises), None, NO_BOUNDS, None, 4)
+    walked = walk(Walk(chain, np.ones(1, np.uint64), False), asked, 0, 100, False)
+    assert (walked.rows.tolist(), walked.candidates) == (found, len(found))
+
+
 def test_a_hot_key_has_room_and_ends_a_go() -> None:
     """One tuple finds more than there was room for; the next one waits for its turn."""
     chain = Chain(np.zeros(2, np.uint32), np.zeros(5_000, np.uint32), 1, 13)
