@@ -150,7 +150,8 @@ def list_warnings(query: Query) -> Iterator[str]:
             yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
-        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+        whose = f"stream {quote(late)} has" if len(late) == 1 else f"streams {quote(late)} have"
+        yield f"{whose} no delay: there is no watermark, and no row ever leaves the state"
 
 
 def list_aggregates(query: Query) -> Iterator[str]:
