@@ -31,6 +31,8 @@ from benchmarks import (
     spark_joins,
     spark_skeleton,
     spark_where,
+    statement_parts,
+    statements,
     windows,
 )
 from benchmarks.growth import Growth
@@ -55,6 +57,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
     "spark_where": spark_where.BENCHMARKS,
+    "statements": (*statement_parts.BENCHMARKS, *statements.BENCHMARKS),
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")

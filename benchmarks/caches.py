@@ -36,7 +36,10 @@ Batch = Mapping[str, pa.RecordBatch]
 
 WITHOUT, CONTROL = "without", "without (control)"
 CACHE, NO_MEMORY, OURS, AUTO, KEPT = "a cache", "a cache, no memory", "a_caching", "auto", "a cache, saved"
+READY = "ready-made pairs"
 AUTO_ALONE = "auto, no caches among its arms"
+
+TREE: PolicyChoice = {"name": "x_join", "tree": "((r s) t)"}
 
 FORCED: PolicyChoice = {"name": "a_caching", "order": "fixed", "force": ["cached_r_s"], "without": 1e-6}
 
@@ -63,6 +66,14 @@ IN_WINDOW = 10
 
 
 TWENTY: Mapping[str, Any] = {"multiplicity": 20, "meets": 0.05, "rates": "1 1 5"}
+
+SHARED: Mapping[str, Mapping[str, Any]] = {
+    "one S for a key": {"multiplicity": 1},
+    "five S for a key": {"multiplicity": 5},
+    "twenty S for a key, 5 % meet an R": {"multiplicity": 20, "meets": 0.05},
+    "a hundred S for a key, 1 % meet an R": {"multiplicity": 100, "meets": 0.01},
+}
+"""Where it is asked which share of what there is to save a cache does."""
 
 RESTARTS = 20
 
@@ -129,6 +140,35 @@ def _compare(
     yield from ratios(
         contenders, parts[IN_WINDOW:], baseline=WITHOUT, goals=goals, agree=joins.agree, clock=time.process_time
     )
+
+
+def shares(batches: int = BATCHES) -> Iterator[Line]:
+    """Which share of what ready-made pairs would save a cache does.
+
+    Ready-made is a tree that holds all pairs and misses none, without the seconds in which it kept them up.
+    """
+    for label, more in SHARED.items():
+        count = batches + IN_WINDOW + WARM
+        made = chain(rows=count * BATCH_ROWS, window=IN_WINDOW * BATCH_ROWS, seed=SEED, rates="1 1 5", **more)
+        parts = cut(made, count)
+        yield f"{label}; " + setting(rows=count * BATCH_ROWS, batch=BATCH_ROWS, seed=SEED)
+        policies: dict[str, PolicyChoice] = {WITHOUT: "fixed", CONTROL: "fixed", CACHE: FORCED, READY: TREE}
+        engines = {name: make_engine(made.query, parts[0], policy, None) for name, policy in policies.items()}
+        times = np.zeros((count, len(engines)))
+        chance = np.random.default_rng(SEED)
+        for number, batch in enumerate(parts):
+            for which in chance.permutation(len(engines)):
+                engine = engines[list(engines)[which]]
+                begun = time.process_time()
+                list(engine.run(batch))
+                times[number, which] = time.process_time() - begun
+                if which == list(engines).index(READY):
+                    times[number, which] -= sum(one.seconds for one in engine.read_counters().caches)
+        found = times[IN_WINDOW + WARM :]
+        yield from summary(list(engines), found, baseline=WITHOUT)
+        without, _, cache, ready = np.median(found, axis=0)
+        saved, most = 1e3 * (without - cache), 1e3 * (without - ready)
+        yield f"of the {most:.2f} ms that ready-made pairs save a cache saves {saved:.2f}"
 
 
 def restarts(batches: int = RESTARTS) -> Iterator[Line]:
@@ -230,4 +270,4 @@ def make_engine(
     )
 
 
-BENCHMARKS = (pairs, five, twenty, hundred, scans, updates, strangers, restarts, beside)
+BENCHMARKS = (pairs, five, twenty, hundred, scans, updates, strangers, shares, restarts, beside)

@@ -209,6 +209,11 @@ def _read_schema(name: str, first: pa.Table | None) -> pa.Schema:
 
 def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Query, Mapping[str, Data]]:
     """Make the query of a statement, whose bare columns are found in the data."""
+    if not statement.tree.is_selection:
+        raise QueryError(
+            "run_local: the statement has expressions, groups or DISTINCT, which Spark evaluates after the eddy; run "
+            "it by eddy.attach, or select columns and compute the rest from the results"
+        )
     for name in set(statement.sources.values()):
         named = [alias for alias, source in statement.sources.items() if source == name]
         if len(named) > 1 and isinstance(data.get(name), Iterator):

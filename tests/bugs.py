@@ -32,6 +32,7 @@ INDEXED = "tests/eddy/comparison/test_indexes.py"
 CACHES = "tests/eddy/test_caches.py"
 KEPT = "tests/eddy/test_kept_caches.py"
 HORIZONS = "tests/eddy/test_horizons.py"
+BEATS = ("tests/eddy/spark/test_beats.py", "-m", "not long and not spark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -795,6 +796,34 @@ BUGS = (
         old="newest: float = known.max().item()",
         new="newest: float = known.min().item()",
         tests=("tests/eddy/spark/test_parcels.py", "-m", "not long and not spark"),
+    ),
+    Bug(
+        name="cells do not hear how far streams have come",
+        file="eddy/spark/parcels.py",
+        old="    if tell and latest is not None:\n",
+        new="    if tell and latest is None:\n",
+        tests=BEATS,
+    ),
+    Bug(
+        name="the watermark of an answer does not wait for older rows of results",
+        file="eddy/spark/after/beats.py",
+        old="return max(math.ceil(horizon.ticks / MICROSECONDS), 0)",
+        new="return max(math.ceil(-horizon.ticks / MICROSECONDS), 0)",
+        tests=BEATS,
+    ),
+    Bug(
+        name="beats say how far streams were before the micro-batch",
+        file="eddy/spark/cell.py",
+        old="engine.schema, next_one, self._cell)",
+        new="engine.schema, marked, self._cell)",
+        tests=BEATS,
+    ),
+    Bug(
+        name="the watermark of an answer ignores the slower stream",
+        file="eddy/spark/after/beats.py",
+        old="found = min(int(min(newest[name], LATEST))",
+        new="found = max(int(min(newest[name], LATEST))",
+        tests=BEATS,
     ),
     Bug(
         name="parcels are read in the order in which they come",

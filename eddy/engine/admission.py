@@ -63,11 +63,13 @@ class Sorted(NamedTuple):
 class Mark:
     """The watermark, or None while there is none.
 
-    `copies` marks the rows of some streams that are copies: another cell counts them.
+    `copies` marks the rows of some streams that are copies: another cell counts them. `newest` says how far streams
+    have come with this micro-batch, where somebody knows more than its rows say.
     """
 
     watermark: Tick | None
     copies: Mapping[str, Mask] = field(default_factory=dict)
+    newest: Mapping[str, Tick] = field(default_factory=dict)
 
 
 class Gate:
@@ -76,7 +78,7 @@ class Gate:
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
         self._alone = len(binding.query.streams) == 1
-        self._newest: dict[str, Tick] = {}
+        self.newest: dict[str, Tick] = {}
         self._numbers: Integers = np.empty(0, np.int64)
 
     def next_mark(self) -> Mark:
@@ -85,10 +87,10 @@ class Gate:
         It follows from the rows that came through here.
         """
         streams = self._binding.query.streams
-        if len(self._newest) < len(streams):
+        if len(self.newest) < len(streams):
             return Mark(None)
         # A stream without a delay may bring a row of any time, so then there is no watermark at all.
-        marks = [self._newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
+        marks = [self.newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
         return Mark(min(marks) if len(marks) == len(streams) else None)
 
     def _round_length(self, length: Tick) -> Tick:
@@ -105,6 +107,8 @@ class Gate:
             if stream.name not in batch:
                 raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
             self._check(stream.name, batch[stream.name], number)
+        for name, newest in mark.newest.items():
+            self._note_newest(name, newest)
         passed = {s.name: self._pass(s, batch[s.name], mark) for s in streams}
         for stream in streams:
             if stream.bad_rows == FAILING:
@@ -130,18 +134,18 @@ class Gate:
         The slowest stream holds back what the others may forget.
         """
         streams = self._binding.query.streams
-        parts = [f'"{s.name}" {self._newest.get(s.name, "has shown no row yet")}' for s in streams]
+        parts = [f'"{s.name}" {self.newest.get(s.name, "has shown no row yet")}' for s in streams]
         without = [s.name for s in streams if s.delay is None]
         hint = f"; nothing is forgotten, since {quote(without)} has no delay" if without else ""
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
     def snapshot(self) -> dict[str, dict[str, Tick]]:
         """Give how far each stream has come."""
-        return {"newest": dict(self._newest)}
+        return {"newest": dict(self.newest)}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self._newest = dict(state["newest"])
+        self.newest = dict(state["newest"])
 
     # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
     #
@@ -159,11 +163,11 @@ class Gate:
         ticks, known = timed.ticks, timed.known
         # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
         if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
-            self._note_newest(stream, ticks)
+            self._note_newest_of(stream, ticks)
             return Sorted(rows, ticks, NONE_DROPPED)
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
-        self._note_newest(stream, ticks[present])
+        self._note_newest_of(stream, ticks[present])
         # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
@@ -200,11 +204,13 @@ class Gate:
                 'source, or let bad_rows = "drop" count them and go on'
             )
 
-    def _note_newest(self, stream: Stream, ticks: Ticks) -> None:
-        """Note how far a stream has come."""
+    def _note_newest_of(self, stream: Stream, ticks: Ticks) -> None:
         if len(ticks):
-            newest = ticks.max().item()
-            self._newest[stream.name] = max(newest, self._newest.get(stream.name, newest))
+            self._note_newest(stream.name, ticks.max().item())
+
+    def _note_newest(self, name: str, newest: Tick) -> None:
+        """Note how far a stream has come."""
+        self.newest[name] = max(newest, self.newest.get(name, newest))
 
     def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
         """Tell whether there is nothing to sort out.

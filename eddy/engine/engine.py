@@ -93,6 +93,11 @@ class Engine:
         """The schema of the answer."""
         return self._binding.schema
 
+    @property
+    def newest(self) -> Mapping[str, float]:
+        """How far each stream that has shown a row has come, in ticks, for all that this cell knows."""
+        return dict(self._gate.newest)
+
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
         """Process one micro-batch; it is over when the iterator is.
 

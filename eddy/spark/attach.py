@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import need_package
+from eddy.errors import QueryError, need_package
 from eddy.query import Query, Statement
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def attach(  # noqa: PLR0913  what a user may say
     heavy: Mapping[str, Sequence[Any]] | None = None,
     state: str | None = None,
     remember: str | os.PathLike[str] | None = None,
+    time: str | None = None,
 ) -> DataFrame:
     """Answer a query, or a statement, over streaming DataFrames, as one more.
 
     A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
     hint names a policy or cells, and nothing else is said here, those are taken.
-
     `frames` has a streaming DataFrame for each stream, and for each lookup table a batch DataFrame, a pyarrow Table or
     a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode. A query that keeps
     nothing takes a batch DataFrame for its stream as well, and then so is the answer. `cells` is how many engines share
@@ -46,26 +46,32 @@ def attach(  # noqa: PLR0913  what a user may say
     compiled code. Where streams share no key, rows are copied to several cells: fewer if `sizes` says how many rows
     each stream has, times what a row costs in filters, and `heavy` which values of a key many rows have, as
     {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a
-    state, it runs as one step without shuffle and state store. A checkpoint that has state needs `state="store"`.
-    Without it `remember` is a folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches
-    are a part of the state as well, where that costs less than to fill them anew.
+    state, it is one step without shuffle. A checkpoint that has state needs `state="store"`. Without it `remember` is a
+    folder in which what was learned stays, as in `where`. With `cache_state="keep"` caches are a part of the state,
+    where that costs less than to fill them anew. With `time` the answer has a watermark, for aggregates: by its column
+    of that name, a stream's event time, or by a new one, the newest time in each result.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes)
+    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, time=time)
     how = replace(how, cache_memory=cache_memory, cache_state=cache_state, heavy=heavy, state=state, remember=remember)
-    return stream.attach(*_read_asked(query, frames, how))
+    return _attach(Statement(query) if isinstance(query, str) else query, frames, how)
 
 
-def _read_asked(
-    query: Query | Statement | str, frames: Mapping[str, Any] | None, how: Options
-) -> tuple[Query, Mapping[str, Any], Options]:
-    """Give what is asked as a query with its frames, and what the hints of a statement say of how to run it."""
-    from eddy.spark.frames import read_statement  # noqa: PLC0415  so that the engine can be used where there is no Spark
+def _attach(asked: Query | Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
+    """Answer a query; of a statement the eddy's part, and what Spark does after that."""
+    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+    from eddy.spark.after.select import select_after  # noqa: PLC0415
+    from eddy.spark.frames import read_statement  # noqa: PLC0415
 
-    asked = Statement(query) if isinstance(query, str) else query
     if not isinstance(asked, Statement):
-        return asked, {} if frames is None else frames, how
-    how = replace(how, policy=asked.choose_policy(how.policy), cells=asked.choose_cells(how.cells))
-    return (*read_statement(asked, frames), how)
+        return stream.attach(asked, {} if frames is None else frames, how)
+    statement, found = read_statement(asked, frames)
+    how = replace(how, policy=statement.choose_policy(how.policy), cells=statement.choose_cells(how.cells))
+    after = statement.after
+    if after is not None:
+        if how.time is not None:
+            raise QueryError("attach: time: the statement computes its columns, and says by what time groups close")
+        how = replace(how, time=after.time)
+    return select_after(stream.attach(statement.query, found, how), after)

@@ -30,7 +30,7 @@ from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import payloads, report_text, rows_of
+from eddy.spark.parcels import payloads, read_tick, report_text, rows_of
 from eddy.spark.shipped import Shipped
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows, one_batch
@@ -68,18 +68,24 @@ def run(
 class Arrivals:
     """The rows of each stream in one batch, and which are copies.
 
-    `copies` says which are copies of rows that are counted in another cell; streams without any are not in it.
+    `copies` says which are copies of rows that are counted in another cell, `newest` how far streams have come, with
+    the rows of all cells; streams without any are not in them.
     """
 
     rows: Mapping[str, pa.RecordBatch]
     copies: Mapping[str, Mask]
+    newest: Mapping[str, int]
 
 
 def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
     """Read the frames of Spark, which bring parcels in any order."""
     held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
+    newest: dict[str, int] = {}
     for name, payload in _sort_parcels(frames):
-        held[name].append(_split_copies(rows_of(payload), schemas[name]))
+        if (tick := read_tick(payload)) is not None:
+            newest[name] = max(tick, newest.get(name, tick))
+        else:
+            held[name].append(_split_copies(rows_of(payload), schemas[name]))
     return Arrivals(
         rows={
             n: one_batch(n, pa.Table.from_batches([rows for rows, _ in parts])) if parts else no_rows(schemas[n])
@@ -88,6 +94,7 @@ def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Sch
         copies={
             n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
         },
+        newest=newest,
     )
 
 
@@ -106,7 +113,7 @@ class _Call:
         engine = self._resume()
         restoring = time.perf_counter() - started
         # Results leave as they are found. The state is saved after the last of them, so a failure leaves the old one.
-        working = yield from self._emit(payloads(engine.run(came.rows, self._mark(came))))
+        working = yield from self._emit(payloads(self._run(engine, came)))
         started = time.perf_counter()
         state = self._save(engine)
         counters = replace(
@@ -129,10 +136,18 @@ class _Call:
         except CheckpointError as error:
             raise CheckpointError(f"cell {self._cell}: {error}") from error
 
-    def _mark(self, came: Arrivals) -> Mark:
-        """Give the watermark of all cells, in the engine's ticks."""
-        known = self._state.getCurrentWatermarkMs() if self._shipped.ticks_per_ms else 0
-        return Mark(known * self._shipped.ticks_per_ms if known else None, came.copies)
+    def _run(self, engine: Engine, came: Arrivals) -> Iterator[pa.RecordBatch]:
+        """Process the rows, under the watermark of all cells in the engine's ticks."""
+        beats, ticks = self._shipped.beats, self._shipped.ticks_per_ms
+        if beats is None:
+            known = self._state.getCurrentWatermarkMs() if ticks else 0
+            return engine.run(came.rows, Mark(known * ticks if known else None, came.copies))
+        # Spark's watermark is that of the results, so the one of the streams is worked out here.
+        before = engine.newest
+        after = {name: max(newest, before.get(name, newest)) for name, newest in came.newest.items()}
+        marked, next_one = (beats.find_watermark(newest) for newest in (before, {**before, **after}))
+        mark = Mark(None if marked is None else marked * ticks, came.copies, came.newest)
+        return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results, and give the seconds that making them took.

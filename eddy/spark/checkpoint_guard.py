@@ -74,7 +74,8 @@ def check(shipped: Shipped, state: GroupState) -> str:
             raise CheckpointError(f"what the checkpoint was last written by: {error}") from error
         if read.query == shipped.parts:
             return told
-    noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout)}, {})
+    by = {"time": shipped.beats.by} if shipped.beats is not None else {}
+    noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout), **by}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
 
@@ -84,15 +85,22 @@ class _Noted:
 
     query: Mapping[str, str]
     layout: Mapping[str, Any]
+    time: str | None
 
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
         """Read it."""
         saved, _ = unpack(snapshot)
-        self.query, self.layout = dict(saved["query"]), dict(saved["layout"])
+        self.query, self.layout, self.time = dict(saved["query"]), dict(saved["layout"]), saved.get("time")
 
     def hold_against(self, shipped: Shipped) -> str:
         """Refuse another query; say what is different of filters."""
         change = fingerprint.check(self.query, shipped.parts, shipped.pushed)
         check_layout(self.layout, shipped.layout)
+        wanted = shipped.beats.by if shipped.beats is not None else None
+        if self.time != wanted:
+            raise CheckpointError(
+                f"checkpoint: time: the watermark of the answer was {self.time or 'not asked for'}, this start has "
+                f"{wanted or 'none'}; go back to what it was begun with, or begin a new checkpoint"
+            )
         return change.tell() if change else ""

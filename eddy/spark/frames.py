@@ -166,8 +166,8 @@ def _to_arrow(name: str, given: object) -> pa.Table:
     )
 
 
-def read_statement(statement: Statement, given: Mapping[str, Any] | None) -> tuple[Query, dict[str, Any]]:
-    """Make the query of a statement, and find the frame of each of its inputs.
+def read_statement(statement: Statement, given: Mapping[str, Any] | None) -> tuple[Statement, dict[str, Any]]:
+    """Find the frame of each input of a statement, and give the statement to which their columns are known.
 
     Those that nobody gives are the session's views and tables, as for `spark.sql`.
     """
@@ -176,7 +176,7 @@ def read_statement(statement: Statement, given: Mapping[str, Any] | None) -> tup
         if getattr(frames[one.alias], "isStreaming", False) and not statement.is_stream(one):
             raise statement.tree.place.error(f'"{one.name}" is a stream; write STREAM {one.name}', one.span)
     columns = {alias: _list_columns(frame) for alias, frame in frames.items()}
-    return statement.with_columns(columns).query, frames
+    return statement.with_columns(columns), frames
 
 
 def _list_columns(frame: Any) -> list[str]:

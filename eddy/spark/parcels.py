@@ -4,6 +4,7 @@ Only `payload` holds rows, as one Arrow stream with a checksum in front, so ever
 of it passes through pandas or Spark's own columns, and nothing is unpickled.
 
     pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream
+    write_tick(latest), read_tick  -> how far a stream has come, on its way to cells that may get none of its rows
     payloads(batches)              -> results as payloads of bounded size
     report_text(report)            -> JSON of bounded size
     unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
@@ -51,6 +52,12 @@ REPORT_CHARACTERS = 256 * 2**10
 MARK = b"edp1"
 """The first bytes of a payload, with the number of its format."""
 
+TICK_MARK = b"edt1"
+"""The first bytes of a tick, which says how far a stream has come."""
+
+TICK_BYTES = 8
+"""Bytes of a time."""
+
 CHECKSUM_BYTES = 4
 
 LATEST = 9_200_000_000_000_000
@@ -63,13 +70,16 @@ COPIED = ">copied"
 """The last column of a parcel with copies: which of its rows are counted in another cell."""
 
 
-def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> Iterator[pa.RecordBatch]:
+def pack(
+    batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout, *, tell: bool = False
+) -> Iterator[pa.RecordBatch]:
     """Turn the rows of a stream into parcels for their cells.
 
     A parcel's time is the largest event time in it that counts, for Spark's watermark: that of a row which is ahead
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
-    Numbers are milliseconds since then.
+    Numbers are milliseconds since then. With `tell` each cell gets a tick behind the rows: the largest time of all.
     """
+    latest: int | None = None
     for batch in _gather(batches, stream.name):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
@@ -77,6 +87,7 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
             told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
             for part in _divide(told):
                 parcel = (label(cell), stream.name, find_latest(part, stream), write(part))
+                latest = parcel[2] if latest is None else max(latest, parcel[2])
                 # Parcels leave in batches of bounded size: an Arrow column of bytes ends at 2 GB.
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
                     yield _make_parcels(held)
@@ -85,6 +96,8 @@ def pack(batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout) -> I
                 size += len(parcel[-1])
         if held:
             yield _make_parcels(held)
+    if tell and latest is not None:
+        yield _make_parcels([(label(cell), stream.name, latest, write_tick(latest)) for cell in range(layout.cells)])
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -129,6 +142,26 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
         return arrow_ipc.read(body)
     except Exception as error:  # the bytes may be anybody's, so anything may be wrong with them
         raise EngineError(_damage_text(payload, describe_error(error))) from error
+
+
+def write_tick(latest: int) -> bytes:
+    """Write how far a stream has come, in microseconds from 1970.
+
+    >>> read_tick(write_tick(-5)), read_tick(b"other")
+    (-5, None)
+    """
+    body = latest.to_bytes(TICK_BYTES, "big", signed=True)
+    return b"".join((TICK_MARK, _checksum(pa.py_buffer(body)), body))
+
+
+def read_tick(payload: bytes) -> int | None:
+    """Read what `write_tick` wrote; None for any other payload."""
+    if not payload.startswith(TICK_MARK):
+        return None
+    begin = len(TICK_MARK) + CHECKSUM_BYTES
+    if payload[len(TICK_MARK) : begin] != _checksum(pa.py_buffer(payload[begin:])):
+        raise EngineError(_damage_text(payload, "the checksum does not match"))
+    return int.from_bytes(payload[begin:], "big", signed=True)
 
 
 def report_text(report: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from eddy.engine import Engine
 from eddy.errors import QueryError, describe_error, quote
 from eddy.query import Query
 from eddy.query.pushed_filter import PushedFilter
+from eddy.spark.after.beats import Beats
 from eddy.spark.parcels import rows_of
 from eddy.wiring import IndexChoice, PolicyChoice, engine
 
@@ -36,7 +37,8 @@ class Shipped:
 
     Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
     on, `pushed` which filters Spark evaluates before. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if
-    some stream has no delay, so that there is none. `flush` is how many rows make Spark send on what it holds.
+    some stream has no delay, so that there is none. `flush` is how many rows make Spark send on what it holds. `beats`
+    is there where the answer has a watermark of its own.
     """
 
     token: str
@@ -53,6 +55,7 @@ class Shipped:
     index: IndexChoice = None
     cache_memory: int | None = None
     cache_state: str | None = None
+    beats: Beats | None = None
 
     def engine(self, cell: int) -> Engine:
         """Make a new engine for a cell, with clocks of this thread."""

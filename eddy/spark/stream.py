@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from eddy.engine.remembered import check_folder
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
@@ -29,6 +29,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
 from eddy.spark import cell, checkpoint_guard, session, workers
+from eddy.spark.after.beats import MICROSECONDS, ResultTime, find_span, plan_time
 from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -59,9 +60,6 @@ from eddy.wiring import (
     list_read_columns,
 )
 
-MICROSECONDS = 1_000
-"""Microseconds in a millisecond, in which Spark's watermark counts."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -78,6 +76,7 @@ class Options:
     cache_state: str | None = None
     state: str | None = None
     remember: object = None
+    time: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +89,7 @@ class AttachPlan:
     computed: Computed
     binding: Binding
     layout: Layout
+    time: ResultTime | None
 
     @property
     def watermarked(self) -> bool:
@@ -198,7 +198,11 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     )
     listen(plan.frames.spark)
     observed = answers.observe(OBSERVED, F.collect_list("report").alias("reports"))
-    return observed.mapInArrow(lambda results: freeze_loaded(unpack(results)), _answer(plan))
+    answer = observed.mapInArrow(lambda results: freeze_loaded(unpack(results)), _answer(plan))
+    if plan.time is None:
+        return answer
+    longest = max(_count_delay(plan, stream) for stream in plan.query.streams)
+    return plan.time.declare(answer, find_span(plan.binding, plan.time), longest)
 
 
 def _check_arguments(query: object, given: object, options: Options) -> None:
@@ -218,7 +222,8 @@ def _check_arguments(query: object, given: object, options: Options) -> None:
 
 def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     """Divide the work between Spark and the eddy, and lay it out."""
-    query = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas).query
+    bound = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas)
+    query, result_time = (bound.query, None) if options.time is None else plan_time(bound, options.time)
     query = leave_to_spark(query, frames.schemas)
     spoken_of = _texts(options.policy)
     may = pushable(query, frames.schemas, frames.spark) if options.pushdown else []
@@ -233,7 +238,9 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     frames = replace(frames, schemas=schemas, tables=tables)
     binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
-    return AttachPlan(frames=frames, query=left, pushed=pushed, computed=computed, binding=binding, layout=layout)
+    return AttachPlan(
+        frames=frames, query=left, pushed=pushed, computed=computed, binding=binding, layout=layout, time=result_time
+    )
 
 
 def _texts(value: Any) -> set[str]:
@@ -267,6 +274,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         index=options.index,
         cache_memory=options.cache_memory,
         cache_state=options.cache_state,
+        beats=plan.time.make_beats({s.name: _count_delay(plan, s) for s in query.streams}) if plan.time else None,
     )
 
 
@@ -276,20 +284,22 @@ def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
     The columns go without their names, since Spark does not find one there that has a dot in it.
     """
-    layout = plan.layout
+    layout, tell = plan.layout, plan.time is not None
     names = plan.binding.schemas[stream.name].names
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        packed = pack((batch.rename_columns(names) for batch in batches), stream, layout)
+        packed = pack((batch.rename_columns(names) for batch in batches), stream, layout, tell=tell)
         return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
 
     frame, renamed = make_readable(plan.find_frame(stream.name))
     columns = [column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
-    return parcels.withWatermark("time", _delay(plan, stream)) if plan.watermarked else parcels
+    if not plan.watermarked:
+        return parcels
+    return parcels.withWatermark("time", f"{_count_delay(plan, stream)} milliseconds")
 
 
-def _delay(plan: AttachPlan, stream: Stream) -> str:
+def _count_delay(plan: AttachPlan, stream: Stream) -> int:
     """Round the delay to whole milliseconds, as Spark counts.
 
     No more rows are late for it than without rounding. If times are whole numbers of milliseconds, no fewer are late
@@ -298,12 +308,11 @@ def _delay(plan: AttachPlan, stream: Stream) -> str:
     # A delay of 1.5 ms becomes 2 ms: a row may be kept for longer than needed, and none is late that would not be.
     delay = (stream.delay_ticks or 0) / plan.ticks_per_ms
     whole = plan.ticks_per_ms == 1 and plan.binding.tick_type is np.int64
-    return f"{math.floor(delay) if whole else math.ceil(delay)} milliseconds"
+    return math.floor(delay) if whole else math.ceil(delay)
 
 
 def _answer(plan: AttachPlan) -> StructType:
     """The schema of the answer, in the types that the frames have."""
     fields = plan.frames.fields
-    return StructType(
-        [StructField(name, fields[str(c.stream)][c.name].dataType, True) for c, name in plan.binding.outputs]
-    )
+    found = [StructField(name, fields[str(c.stream)][c.name].dataType, True) for c, name in plan.binding.outputs]
+    return StructType(found if plan.time is None else [*found, StructField(plan.time.moment, TimestampType(), True)])

@@ -14,7 +14,7 @@ from eddy.jobs.run.checkpoints import Checkpoint, describe_learned, has_state, r
 from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.cost import write_cost
-from eddy.query.explain.describe import draw_plan, list_patterns, list_windows
+from eddy.query.explain.describe import draw_plan, list_after, list_patterns, list_windows
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
@@ -101,6 +101,7 @@ def text(checked: Checked) -> str:
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())] if state == KEPT else []
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
+    parts += list_after(checked.job.after)
     return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
 
 

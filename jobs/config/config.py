@@ -30,6 +30,7 @@ from eddy.jobs.config.variables import Variables
 from eddy.predicates.faults import REJECT
 from eddy.query import Query
 from eddy.query.state_need import OF_CELLS
+from eddy.query.statements.after import After
 from eddy.query.validation import duration
 from eddy.redaction import KeyPath, display, hide_secrets
 from eddy.spark.monitoring.otel import check_endpoint
@@ -47,9 +48,9 @@ class Job:
     """A job as its file says it, with defaults filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
-    `index` has what was given, if anything was. `written` has values of variables as the file writes them.
-    `origins` says of every value that was given where it came from. While `mistakes` has some, parts are missing, and
-    filters that are wrong let everything pass.
+    `after` is what Spark does with the answer. `index` has what was given, if anything was. `written` has values of
+    variables as the file writes them. `origins` says of every value that was given where it came from. While `mistakes`
+    has some, parts are missing, and filters that are wrong let everything pass.
     """
 
     file: str
@@ -68,6 +69,7 @@ class Job:
     origins: Mapping[KeyPath, str]
     written: Mapping[KeyPath, Any]
     mistakes: Mistakes
+    after: After | None = None
 
     @property
     def is_batch(self) -> bool:
@@ -118,12 +120,12 @@ def read_job(
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query = build_query(read, mistakes, asked)
+    query, after = build_query(read, mistakes, asked)
     if query is None:
         mistakes.check()
     assert query is not None
     origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
-    return _job(str(file), query, read, origins, variables.written, mistakes)
+    return replace(_job(str(file), query, read, origins, variables.written, mistakes), after=after)
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:

@@ -14,6 +14,7 @@ from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import import_function
 from eddy.query import Filter, Query, Statement, Stream
+from eddy.query.statements.after import After
 from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
 
@@ -73,22 +74,23 @@ def read_statement(read: dict[str, Any], given: Collection[KeyPath], mistakes: M
 
 def build_stated(
     asked: Statement, read: Mapping[str, Any], streams: Sequence[Stream], filters: Sequence[Filter], mistakes: Mistakes
-) -> Query | None:
-    """Build the query of a statement, with what the file says beside it."""
+) -> tuple[Query | None, After | None]:
+    """Build the query of a statement, with what the file says beside it, and what comes after it."""
     said = read["query"]
     options = {key: said[key] for key in ("name", "max_fanout", "max_results", "max_state", "show_values")}
     try:
-        query = replace(asked, streams=streams, options={k: v for k, v in options.items() if v is not None}).query
+        stated = replace(asked, streams=streams, options={k: v for k, v in options.items() if v is not None})
+        query = stated.query
         # What is found to be wrong with its parts later stands in the statement.
         parts: list[KeyPath] = [("query", "select"), *(("query", key) for key in LISTS if not said[key])]
         for one in query.filters:
             parts += [("filters", one.name), *(("filters", one.name, key) for key in ("where", "function", "columns"))]
         mistakes.moved = {**mistakes.moved, **dict.fromkeys(parts, PLACE)}
         more: dict[str, Any] = {key: (*getattr(query, key), *said[key]) for key in LISTS}
-        return replace(query, **more, filters=(*query.filters, *filters))
+        return replace(query, **more, filters=(*query.filters, *filters)), stated.after
     except QueryError as error:
         _note(error, mistakes)
-        return None
+        return None, None
 
 
 def _parse(text: str, functions: Mapping[str, Mapping[str, Any]], mistakes: Mistakes) -> Statement | None:

@@ -14,6 +14,7 @@ from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
 from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
 from eddy.query.filter import check_after
+from eddy.query.statements.after import After
 from eddy.query.validation import read_length
 from eddy.redaction import KeyPath
 
@@ -25,15 +26,17 @@ TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "bat
 """Keys of a filter that say what its own do."""
 
 
-def build_query(read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None = None) -> Query | None:
-    """Build the query, as far as it is right.
+def build_query(
+    read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None = None
+) -> tuple[Query | None, After | None]:
+    """Build the query, as far as it is right, and what Spark does after it.
 
     None if no stream of it is. If the file has a statement, that says it. What is wrong with a stream or a table must
     not hide what is wrong with joins and filters, so those are tried over inputs that have nothing but the right names.
     Filters that are wrong are there by name and let everything pass, since a policy may speak of them.
     """
     if statement is None and read["query"].get(STATEMENT) is not None:
-        return None
+        return None, None
     before = len(mistakes.found)
     named, tabled = read.get("streams", {}), read.get("tables", {})
     # A statement may name the time of its streams itself.
@@ -46,7 +49,7 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes, statement: Statemen
     if not named and not (mistakes.has_within(("streams",)) or mistakes.has_within(PLACE)):
         mistakes.add(("streams",), "expected at least one stream, got none; add a table [streams.NAME]")
     if not inputs["streams"]:
-        return None
+        return None, None
     if statement is not None:
         return build_stated(statement, read, inputs["streams"], filters, mistakes)
     told = len(mistakes.found)
@@ -57,12 +60,12 @@ def build_query(read: Mapping[str, Any], mistakes: Mistakes, statement: Statemen
     # One filter is tried at a time, so none can wait for others then.
     right = _right_parts(read, inputs, [one.pin(None) for one in filters], mistakes)
     if not fit:
-        return None
+        return None, None
     asked = {name: value for name, value in read["query"].items() if value is not None and name != STATEMENT}
     if len(mistakes.found) == before:
         with _note_errors(("query",), mistakes):
-            return _query(**inputs, **asked, filters=filters)
-    return _part_of(asked, inputs, right, mistakes)
+            return _query(**inputs, **asked, filters=filters), None
+    return _part_of(asked, inputs, right, mistakes), None
 
 
 def _part_of(

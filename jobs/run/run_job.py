@@ -38,6 +38,7 @@ from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
 from eddy.jobs.sources.registry import make_source
 from eddy.query.state_need import NOT_KEPT
+from eddy.spark.after.select import select_after
 from eddy.spark.layout.planning import CELLS
 from eddy.spark.progress import collect
 from eddy.spark.progress import find_run as of_run
@@ -207,7 +208,7 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             else source.stream(spark)
             for name, source in sources.items()
         }
-        return eddy.attach(
+        answer = eddy.attach(
             job.query,
             frames,
             policy=job.policy,
@@ -221,7 +222,10 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
             heavy=job.engine["heavy"] or None,
             state=_demand_state(job),
             remember=find_remembered(job),
+            # A batch is over at once: no group waits for a watermark.
+            time=None if job.after is None or job.is_batch else job.after.time,
         )
+        return select_after(answer, job.after)
     except QueryError as error:
         raise QueryError(f'config "{job.file}": {error}') from error
 

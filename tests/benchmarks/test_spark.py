@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks import feeds, spark_filters, spark_joins, spark_skeleton
+from benchmarks import feeds, spark_filters, spark_joins, spark_skeleton, statements
 from benchmarks.measure import Line
 from benchmarks.suite import Suite, slopes
 from benchmarks.turns import Contender, start_all, turns
@@ -144,6 +144,13 @@ def test_the_skeleton_runs_beside_ours(spark: SparkSession) -> None:
     for benchmark in (spark_skeleton.through, spark_skeleton.fixed):
         lines = [str(line) for line in benchmark(rows=300, repeats=1, warm=WARM)]
         assert [line for line in lines if line.startswith(spark_skeleton.BARE) and "goal" in line]
+
+
+@pytest.mark.long
+def test_beats_stand_beside_a_join_without(spark: SparkSession) -> None:
+    lines = [str(line) for line in statements.beats(sizes=(300,), repeats=1, warm=WARM)]
+    assert len([line for line in lines if "goal at most 1.02" in line]) == 2
+    assert [line for line in lines if line.startswith(statements.CONTROL)]
 
 
 @pytest.mark.long

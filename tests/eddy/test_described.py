@@ -64,6 +64,7 @@ filters, in the order in which "fixed" runs them
   adult on users: age >= 18
 
 aggregates of the answer on Spark
+  attach(.., time=NAME) declares the watermark: NAME is one of these times, or new, for the newest; by hand:
   by the newest time in a result: greatest(ordered, clicks.at (not selected)), withWatermark with any delay
   by the time of            withWatermark with at least
   ordered                   "390 seconds"

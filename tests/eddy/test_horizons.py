@@ -286,7 +286,7 @@ def test_what_is_told() -> None:
         "c.at BETWEEN o.at - INTERVAL 5 MINUTES AND o.at",
     ]
     assert list(list_warnings(query)) == []
-    assert list(list_aggregates(query))[2:] == ['  o_at            "360 seconds"', '  c_at            "360 seconds"']
+    assert list(list_aggregates(query))[3:] == ['  o_at            "360 seconds"', '  c_at            "360 seconds"']
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -16,6 +16,8 @@ from eddy.query.horizons import Horizon, find_horizons
 from eddy.query.inputs import Range, Rows, Stream, Unbounded, Window
 from eddy.query.query import Query
 from eddy.query.state_need import choose_state, describe_state
+from eddy.query.statements.after import After
+from eddy.query.statements.statement import Statement
 from eddy.sql import Column
 from eddy.sql.bind.writer import write_duration
 
@@ -40,6 +42,19 @@ def describe_where(query: Query) -> str:
     """Describe what a frame is asked, by the query made of it: a frame keeps its columns, and has no windows."""
     plan = draw_below(_make_plan(query, {}).below, "  ", is_root=True)
     return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
+
+
+def describe_statement(statement: Statement) -> str:
+    """Describe a statement: its query, and what Spark does with the answer."""
+    return "\n".join([describe_query(statement.query), *list_after(statement.after)])
+
+
+def list_after(after: After | None) -> Iterator[str]:
+    """Write what Spark does after the eddy, and by which time groups close."""
+    if after is not None:
+        yield from ("", "after the eddy, by Spark", f"  {after.text.format(answer='answer')}")
+        if after.time is not None:
+            yield f'  groups close by "{after.time}"'
 
 
 class PlanNode(NamedTuple):
@@ -171,6 +186,7 @@ def list_aggregates(query: Query) -> Iterator[str]:
     newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"
     if isinstance(query.streams[0].delay, int | float):
         newest = f"timestamp_millis({newest})"
+    yield "  attach(.., time=NAME) declares the watermark: NAME is one of these times, or new, for the newest; by hand:"
     yield f"  by the newest time in a result: {newest}, withWatermark with any delay"
     yield from align_columns([["by the time of", "withWatermark with at least"], *_list_delays(query, columns)], "<<")
 

@@ -17,7 +17,7 @@ from eddy.observe.insight import Regret
 from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
-from eddy.query.explain.describe import PlanNode, describe_query, draw_below
+from eddy.query.explain.describe import PlanNode, describe_query, describe_statement, draw_below
 from eddy.query.query import Query
 from eddy.query.statements.statement import Statement
 
@@ -85,7 +85,7 @@ def explain(what: Any) -> str:
       operator  rows in  evaluated  rows out  rate
     """
     if isinstance(what, Query | Statement):
-        return describe_query(what if isinstance(what, Query) else what.query)
+        return describe_query(what) if isinstance(what, Query) else describe_statement(what)
     if (note := find_note(what)) is not None:
         return note.text
     # A frame of the report for each paragraph.

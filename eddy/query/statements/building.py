@@ -15,9 +15,10 @@ from eddy.query.inputs import Stream, Table, Unbounded
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
+from eddy.query.statements.after import After, make_after
 from eddy.query.statements.input_names import InputNames
 from eddy.query.statements.reading import split_conditions
-from eddy.query.statements.tree import WHERE, JoinKind, Selected, Source
+from eddy.query.statements.tree import WHERE, JoinKind, Source
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
 from eddy.sql.values.tree import Call, Column, Node, Ref, UserCall, join_conditions, list_refs, rename_refs
 
@@ -31,9 +32,11 @@ HASHED = 4
 """Hexadecimal digits of a filter's name that come from its text, so that two on one column have names of their own."""
 
 
-def build_query(asked: Statement) -> Query:
-    """Build the query of a statement."""
-    names = InputNames(place=asked.tree.place, sources=asked.tree.sources, columns=asked.columns)
+def build_query(asked: Statement) -> tuple[Query, After | None]:
+    """Build the query of a statement, and what comes after it."""
+    names = InputNames(
+        place=asked.tree.place, sources=asked.tree.sources, columns=asked.columns, functions=asked.functions
+    )
     return _Building(asked, names).build()
 
 
@@ -44,7 +47,7 @@ class _Building:
     asked: Statement
     names: InputNames
 
-    def build(self) -> Query:
+    def build(self) -> tuple[Query, After | None]:
         sources = self.asked.tree.sources
         conditions = [part for one in sources if one.kind not in _EXISTENCE for part in self._read_join(one)]
         conditions += [self.names.qualify(node) for node in split_conditions(self.asked.tree.where)]
@@ -61,15 +64,18 @@ class _Building:
         if not streams:
             raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
-        return Query(
+        tree = self.asked.tree
+        after = None if tree.is_selection else make_after(tree, self.names, [*streams.values()])
+        query = Query(
             streams=[*streams.values()],
             tables=[Table(one.alias) for one in sources if one.alias not in streams],
             filters=self._make_filters([node for node in distinct if node not in joins], next(iter(streams))),
-            select=self._select(),
+            select=[f"{write_column(column)} AS {write_name(name)}" for column, name in self._list_outputs(after)],
             cross=any(one.kind is JoinKind.CROSS for one in sources) and not self._is_connected(joins, [*streams]),
             **asked,
             **self.asked.options,
         )
+        return query, after
 
     def _is_join(self, node: Node) -> bool:
         """Tell whether a condition is one between inputs; one that a hint names is a filter over several."""
@@ -167,24 +173,11 @@ class _Building:
         asked = {**marked.options, **self.asked.ways.get(node.name, {}), "columns": names}
         return Filter(name, on=on, function=function, **asked)
 
-    def _select(self) -> list[str]:
-        """Write the columns of the answer."""
-        return [
-            f"{write_column(column)} AS {write_name(name)}"
-            for one in self.asked.tree.selected
-            for column, name in self._read_selected(one)
-        ]
-
-    def _read_selected(self, selected: Selected) -> Iterator[tuple[Column, str]]:
-        """Give the columns of one entry of the list, with their names."""
-        if selected.column is not None:
-            column = self.names.find(selected.column, self.names.joined)
-            yield column, selected.alias or selected.column.column.name
-        elif selected.every_of is None:
-            yield from self.names.list_every(selected.span)
-        else:
-            alias = self.names.find_input(selected.every_of, self.names.joined, selected.span)
-            yield from self.names.list_columns(alias, selected.span)
+    def _list_outputs(self, after: After | None) -> list[tuple[Column, str]]:
+        """List the columns of the eddy's answer: those that are selected, or those that Spark reads after it."""
+        if after is not None:
+            return list(after.outputs)
+        return [found for one in self.asked.tree.selected for found in self.names.read_selected(one)]
 
 
 _EXISTENCE = {JoinKind.SEMI: "semi", JoinKind.ANTI: "anti"}

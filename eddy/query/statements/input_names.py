@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 from eddy.errors import quote
-from eddy.query.statements.tree import JoinKind, Source, View
+from eddy.query.statements.tree import JoinKind, Selected, Source, View
 from eddy.query.statements.views import find_base
 from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, Node, Place, Ref, TextSpan, rename_refs
@@ -23,6 +23,7 @@ class InputNames:
     place: Place
     sources: Sequence[Source]
     columns: Mapping[str, Sequence[str]] | None
+    functions: Collection[str] = ()
 
     @cached_property
     def joined(self) -> list[str]:
@@ -51,6 +52,30 @@ class InputNames:
         stream, name = ref.column
         alias = self._find_owner(ref, among) if stream is None else self.find_input(stream, among, ref.span)
         return self._read_through(alias, name, ref.span)
+
+    def find_written(self, names: Sequence[str], span: TextSpan) -> tuple[Column, int] | None:
+        """Find the column that names with dots between them begin with, and how many of them are its own.
+
+        None where they are no column that is known: a field, an alias, a word of Spark's.
+        """
+        alias = find_own(names[0], self.joined) if len(names) > 1 else ""
+        if alias in self.joined:
+            return self._read_through(alias, names[1], span), 2
+        column = Column(None, names[0])
+        folded = fold_case(names[0])
+        known = [one for one in self.joined if folded in map(fold_case, self._list_visible(one) or ())]
+        return (self.find(Ref(span, column, column), known), 1) if known else None
+
+    def read_selected(self, selected: Selected) -> Iterator[tuple[Column, str]]:
+        """Give the columns of one entry of the select list, with their names."""
+        if selected.column is not None:
+            column = self.find(selected.column, self.joined)
+            yield column, selected.alias or selected.column.column.name
+        elif selected.every_of is None:
+            yield from self.list_every(selected.span)
+        else:
+            alias = self.find_input(selected.every_of, self.joined, selected.span)
+            yield from self.list_columns(alias, selected.span)
 
     def find_own(self, ref: Ref, source: Source) -> Column:
         """Find a column of an input."""

@@ -13,19 +13,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark, Written
 from eddy.query.statements.views import Named, add_clock, make_view
 from eddy.query.statements.windows import read_length, read_window
 from eddy.sql.text import grammar
-from eddy.sql.text.reader import TokenReader
+from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.text.special_forms import NO_SUBQUERIES
 from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref
 
 _AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
 _REFUSED = {
-    "GROUP": _AFTER_EDDY.format(how="group"),
-    "HAVING": _AFTER_EDDY.format(how="filter"),
     "ORDER": "a stream has no last row to be sorted before; sort what a sink has",
     "SORT": "a stream has no last row to be sorted before; sort what a sink has",
     "LIMIT": "a stream has no first rows; limit what a sink has",
@@ -49,9 +47,14 @@ _REFUSED_JOINS = {
     "LATERAL": NO_SUBQUERIES,
 }
 # What goes on after an input, and so is not its alias.
-_FOLLOWING = frozenset(
-    {"ON", "USING", "JOIN", "INNER", "CROSS", "SEMI", "ANTI", "WHERE", "AS", *_REFUSED, *_REFUSED_JOINS}
-)
+_CLAUSES = frozenset({"WHERE", "GROUP", "HAVING"})
+_FOLLOWING = _CLAUSES | {"ON", "USING", "JOIN", "INNER", "CROSS", "SEMI", "ANTI", "AS", *_REFUSED, *_REFUSED_JOINS}
+
+
+_AFTER_ENTRY = frozenset({",", "FROM", "AS"})
+_AFTER_GROUP = frozenset({"HAVING", ")", ";", *_REFUSED}) - {"WINDOW"}  # a function that makes groups, too
+_VALUES = frozenset({"NOT", "NULL", "TRUE", "FALSE", "CASE", "INTERVAL"})
+_OPENING, _CLOSING = frozenset({"(", "["}), frozenset({")", "]"})
 
 
 def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
@@ -105,15 +108,39 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     reader.expect("SELECT", "at the beginning of a statement")
     hints = list(_read_hints(reader))
     is_inside = _open_stream(reader)
-    if reader.now.key == "DISTINCT":
-        raise reader.error(f"DISTINCT {_AFTER_EDDY.format(how='dropDuplicates of')}", reader.now)
+    distinct = reader.accept("DISTINCT") is not None
     selected = reader.read_list(_read_selected)
     if is_inside:
         reader.expect(")", "to close ISTREAM")
     reader.expect("FROM", "after the select list")
     sources = list(_read_sources(reader, place, named))
     where = grammar.boolean(reader) if reader.accept("WHERE") else None
-    return SelectTree(place=place, hints=hints, selected=selected, sources=sources, where=where)
+    group = _read_written(reader, _AFTER_GROUP, "GROUP BY") if reader.accept("GROUP", "BY") else None
+    if group is None and reader.now.key == "HAVING":
+        raise reader.error("HAVING goes with GROUP BY; a condition on rows stands in WHERE", reader.now)
+    having = _read_written(reader, _AFTER_GROUP, "HAVING") if reader.accept("HAVING") else None
+    return SelectTree(
+        place=place,
+        hints=hints,
+        selected=selected,
+        sources=sources,
+        where=where,
+        distinct=distinct,
+        group=group,
+        having=having,
+    )
+
+
+def _read_written(reader: TokenReader, following: Collection[str], place: str) -> Written:
+    """Read words for Spark, up to one that goes on after them."""
+    words: list[Token] = []
+    depth = 0
+    while reader.now.kind != "end" and (depth or reader.now.key not in following):
+        depth += (reader.now.key in _OPENING) - (reader.now.key in _CLOSING)
+        words.append(reader.take())
+    if not words:
+        raise reader.stuck(f"expected an expression after {place}")
+    return Written(words=words)
 
 
 def _read_hints(reader: TokenReader) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -145,13 +172,42 @@ def _read_selected(reader: TokenReader) -> Selected:
         name = grammar.identifier(reader)
         reader.accept(".", "*")
         return Selected(column=None, every_of=name, span=reader.span(start))
+    if not _is_column(reader):
+        computed, called = _split_alias(_read_written(reader, _AFTER_ENTRY, "SELECT"))
+        if called is None and reader.now.key == "AS":
+            called = grammar.alias(reader, _AFTER_ENTRY)
+        return Selected(column=None, words=computed, alias=called, span=reader.span(start))
+    words = [reader.now, *([reader.look_ahead(), reader.look_ahead(2)] if reader.look_ahead().key == "." else [])]
     node = grammar.boolean(reader)
-    if not isinstance(node, Ref):
-        raise reader.error(
-            "only columns are selected here; compute others from the frame that attach gives, with withColumn",
-            node.span,
-        )
-    return Selected(column=node, alias=grammar.alias(reader, ("FROM",)), span=reader.span(start))
+    assert isinstance(node, Ref)
+    return Selected(
+        column=node, words=Written(words=words), alias=grammar.alias(reader, _AFTER_ENTRY), span=reader.span(start)
+    )
+
+
+def _split_alias(part: Written) -> tuple[Written, str | None]:
+    """Take the name from the end of an entry that has one without AS; behind other words it may be a part of it."""
+    *words, last = part.words
+    if words and last.is_name and words[-1].key in (")", "END"):
+        return Written(words=words), last.name
+    return part, None
+
+
+def _is_column(reader: TokenReader) -> bool:
+    """Tell whether an entry is a column, and nothing around it but the name that it gets."""
+    names = 3 if reader.look_ahead().key == "." and reader.look_ahead(2).is_name else 1
+    if not reader.now.is_name or reader.now.key in _VALUES:
+        return False
+    # A word behind it is its new name if the entry ends with that.
+    return any(_ends_entry(reader.look_ahead(names + more)) for more in (0, 1) if not more or _is_alias(reader, names))
+
+
+def _is_alias(reader: TokenReader, names: int) -> bool:
+    return reader.look_ahead(names).is_name
+
+
+def _ends_entry(word: Token) -> bool:
+    return word.kind == "end" or word.key in (*_AFTER_ENTRY, ")", ";")
 
 
 def _read_sources(reader: TokenReader, place: Place, named: Named) -> Iterator[Source]:

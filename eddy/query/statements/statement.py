@@ -18,6 +18,7 @@ from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.observe.text import plural
 from eddy.query.inputs import Stream
 from eddy.query.query import Query
+from eddy.query.statements.after import After
 from eddy.query.statements.building import build_query
 from eddy.query.statements.reading import read_statement
 from eddy.query.statements.tree import WHERE, SelectTree, Source
@@ -123,9 +124,18 @@ class Statement:
         """Choose the cells that a caller names, or those of the hint."""
         return int(self.hints["cells"]) if cells is None and "cells" in self.hints else cells
 
-    @cached_property
+    @property
     def query(self) -> Query:
-        """The query that the statement says."""
+        """The query that the statement says, as far as it is the eddy's."""
+        return self._built[0]
+
+    @property
+    def after(self) -> After | None:
+        """What Spark does with the answer; None where nothing but columns is selected."""
+        return self._built[1]
+
+    @cached_property
+    def _built(self) -> tuple[Query, After | None]:
         return build_query(self)
 
     def is_stream(self, source: Source) -> bool:

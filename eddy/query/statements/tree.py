@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from eddy.query.inputs import Window
+from eddy.sql.text.reader import Token
 from eddy.sql.values.tree import Node, Place, Ref, TextSpan
 
 WHERE = "statement"
@@ -63,10 +64,21 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Written:
+    """A part of a statement that is Spark's: its words as they stand."""
+
+    words: Sequence[Token]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Selected:
-    """One column of the select list; None for `*`, of one input if it is named."""
+    """One entry of the select list: a column, or what Spark computes; neither for `*`, of one input if it is named.
+
+    What looks like a column may be a part of a group, `window.start`: its words are there too.
+    """
 
     column: Ref | None
+    words: Written | None = None
     alias: str | None = None
     every_of: str | None = None
     span: TextSpan = field(compare=False)
@@ -81,3 +93,12 @@ class SelectTree:
     selected: Sequence[Selected]
     sources: Sequence[Source]
     where: Node | None
+    distinct: bool = False
+    group: Written | None = None
+    having: Written | None = None
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether it selects columns and nothing else."""
+        computed = any(one.column is None and one.words is not None for one in self.selected)
+        return not (computed or self.distinct or self.group is not None or self.having is not None)

@@ -29,8 +29,8 @@ Named = Mapping[tuple[str, int], Source]
 
 def make_view(tree: SelectTree, reader: TokenReader, span: TextSpan) -> Source:
     """Make the input of an outer statement that a subquery stands for; its alias is that of the inner input."""
-    if len(tree.sources) != 1:
-        raise reader.error(ONLY_ONE, tree.sources[1].span)
+    if len(tree.sources) != 1 or not tree.is_selection:
+        raise reader.error(ONLY_ONE, span)
     (inner,) = tree.sources
     if tree.hints:
         raise reader.error("hints stand behind the first SELECT", span)

@@ -349,8 +349,7 @@ def identifier(reader: TokenReader) -> str:
     """Read a name, with or without backticks."""
     if not reader.now.is_name:
         raise reader.stuck("expected a name")
-    token = reader.take()
-    return token.text if token.kind == "word" else token.text[1:-1].replace("``", "`")
+    return reader.take().name
 
 
 def alias(reader: TokenReader, following: Collection[str] = ()) -> str | None:

@@ -160,6 +160,11 @@ class Token(TextSpan):
         return self.kind in ("word", "quoted")
 
     @property
+    def name(self) -> str:
+        """The name that it is, without backticks."""
+        return self.text if self.kind == "word" else self.text[1:-1].replace("``", "`")
+
+    @property
     def is_text(self) -> bool:
         """Whether it is a text in quotes."""
         return self.kind in ("string", "raw")

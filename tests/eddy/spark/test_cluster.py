@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.eddy.spark import feeds, servers
@@ -44,7 +43,7 @@ def done(cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answer(place: Path) -> Counter[tuple[Any, ...]]:
-    return rows_of(pq.read_table(place / "out"))
+    return rows_of(feeds.read_committed(place / "out"))
 
 
 @pytest.mark.long

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from tests.eddy.spark import feeds, servers
@@ -36,7 +35,7 @@ def survived(place: Path) -> Happened:
     with servers.cluster(place) as url:
         ended = servers.job(log, "tests.eddy.spark.retried", str(place), url, seconds=PATIENCE)
     assert ended == 0, log.read_text("utf-8")[-5_000:]
-    found, wanted = rows_of(pq.read_table(place / "out")), local(query(), data)
+    found, wanted = rows_of(feeds.read_committed(place / "out")), local(query(), data)
     lost, more = wanted - found, found - wanted
     assert not lost, f"{lost.total()} rows are lost: {lost.most_common(3)}"
     assert not more, f"{more.total()} rows are too many: {more.most_common(3)}"

@@ -1,0 +1,1 @@
+"""What comes behind an eddy in the same streaming query."""

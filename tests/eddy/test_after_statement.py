@@ -1,0 +1,113 @@
+"""What a statement leaves to Spark, in its words, with the columns as the answer calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import eddy
+from eddy.errors import QueryError
+
+FROM = """
+    FROM STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE AS o
+    JOIN STREAM clicks WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c ON o.user = c.user AND c.at <= o.at
+"""
+COLUMNS = {"o": ["user", "at", "price", "address", "day"], "c": ["user", "at", "page"]}
+
+
+def after(text: str) -> tuple[str, Sequence[str] | None, str | None]:
+    asked = eddy.Statement(text, columns=COLUMNS)
+    assert asked.after is not None
+    return asked.after.text, asked.query.select, asked.after.time
+
+
+@pytest.mark.parametrize(
+    ("entry", "written"),
+    [
+        ("o.price * 2", "`o_price` * 2 AS `o.price * 2`"),
+        ("upper( page ) AS p", "upper( `c_page` ) AS `p`"),
+        ("upper(c.page) shown", "upper(`c_page`) AS `shown`"),
+        ("CASE WHEN price > 1 THEN page END kind", "CASE WHEN `o_price` > 1 THEN `c_page` END AS `kind`"),
+        (
+            "`o`.`price` + 1",
+            "`o_price` + 1 AS `` `o`.`price` + 1 ``".replace("`` `o`.`price` + 1 ``", "```o``.``price`` + 1`"),
+        ),
+        ("address.city.name", "`o_address`.city.name AS `address.city.name`"),
+        ("o.address.city AS city", "`o_address`.city AS `city`"),
+        # Words that are no columns, though a column is called like them.
+        ("CAST(o.price AS day)", "CAST(`o_price` AS day) AS `CAST(o.price AS day)`"),
+        ("o.price + INTERVAL 1 day", "`o_price` + INTERVAL 1 day AS `o.price + INTERVAL 1 day`"),
+        ("day(o.at)", "day(`o_at`) AS `day(o.at)`"),
+        ("'day {0}' || o.price", "'day {{0}}' || `o_price` AS `'day {{0}}' || o.price`"),
+        ("result_time() AS t", "greatest(`o_at`, `c_at`) AS `t`"),
+        ("greatest(c.at, o.at)", "greatest(`o_at`, `c_at`) AS `greatest(c.at, o.at)`"),
+        ("greatest(o.at, o.day)", "greatest(`o_at`, `o_day`) AS `greatest(o.at, o.day)`"),
+    ],
+)
+def test_columns_get_the_names_of_the_answer(entry: str, written: str) -> None:
+    text, _, time = after(f"SELECT {entry}, o.user {FROM}")
+    assert text == f"SELECT {written}, `o_user` AS `user` FROM {{answer}}"
+    assert time is None  # nothing is grouped, so nothing has to close
+
+
+@pytest.mark.parametrize(
+    ("group", "written", "time"),
+    [
+        ("o.user, window(o.at, '1 minute')", "`o_user`, window(`o_at`, '1 minute')", "o_at"),
+        ("window(result_time(), '1 minute')", "window(`result_time`, '1 minute')", "result_time"),
+        ("page, date_trunc('hour', c.at)", "`c_page`, date_trunc('hour', `c_at`)", "c_at"),
+    ],
+)
+def test_groups_close_by_a_time(group: str, written: str, time: str) -> None:
+    text, select, found = after(f"SELECT count(*) AS n {FROM} GROUP BY {group} HAVING max(o.price) > 1")
+    assert text == f"SELECT count(*) AS `n` FROM {{answer}} GROUP BY {written} HAVING max(`o_price`) > 1"
+    assert found == time
+    assert "o.price AS o_price" in (select or ())
+
+
+def test_groups_and_what_they_are_made_by() -> None:
+    text, _, _ = after(f"SELECT window.start, user_id.x, sum(price) {FROM} GROUP BY window(o.at, '1 day'), user_id")
+    assert text.startswith("SELECT window.start AS `start`, user_id.x AS `x`, sum(`o_price`) AS `sum(price)` FROM")
+
+
+def test_the_newest_time_beside_groups_by_another() -> None:
+    text, _, time = after(f"SELECT max(result_time()) AS t {FROM} GROUP BY window(o.at, '1 day')")
+    assert time == "o_at"
+    assert text.startswith("SELECT max(greatest(`o_at`, `c_at`)) AS `t` FROM {answer} GROUP BY window(`o_at`, '1 day')")
+
+
+def test_columns_of_all_inputs_beside_others() -> None:
+    text, select, _ = after(f"SELECT c.*, 1 + 1 AS two {FROM}")
+    assert text == "SELECT `c_user` AS `user`, `c_at` AS `at`, `c_page` AS `page`, 1 + 1 AS `two` FROM {answer}"
+    assert select == ("c.user AS c_user", "c.at AS c_at", "c.page AS c_page")
+
+
+def test_rows_are_counted_by_some_column() -> None:
+    text, select, _ = after(f"SELECT count(*) {FROM} GROUP BY window(result_time(), '1 day')")
+    assert select == ("o.at AS o_at",)
+    assert text.startswith("SELECT count(*) AS `count(*)` FROM {answer}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            f"SELECT 1 {FROM} GROUP BY window(o.at, '1 day'), window(c.at, '1 day')",
+            'groups close by one time, and there are "c_at", "o_at"',
+        ),
+        (f"SELECT user + 1 {FROM}", 'column "user" is in "o", "c"'),
+        (f"SELECT f(o.user) AS g {FROM}", '"f" is a predicate in Python: it stands in WHERE'),
+        (f"SELECT o.nothing + 1 {FROM} GROUP BY o.user", "GROUP BY without a time"),
+    ],
+)
+def test_what_is_refused(text: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        _ = eddy.Statement(text, columns=COLUMNS, functions={"f": len}).after
+
+
+def test_what_only_spark_does_needs_spark() -> None:
+    asked = eddy.Statement("SELECT o.price + 1 AS more FROM STREAM orders AS o")
+    with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it by eddy\.attach"):
+        eddy.run_local(asked, {"orders": []})
+    assert eddy.explain(asked).endswith("after the eddy, by Spark\n  SELECT `o_price` + 1 AS `more` FROM answer")
