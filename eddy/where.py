@@ -29,7 +29,7 @@ from eddy.observe.frame_notes import FrameNote, find_note, note_frame
 from eddy.observe.report import Report
 from eddy.query import Query
 from eddy.query.existence import ANTI, SEMI
-from eddy.query.explain.describe import describe_query
+from eddy.query.explain.describe import describe_where
 from eddy.query.lookups import Lookups, check_apart, check_lookups, name_joined
 from eddy.query.shorthand import check_distinct, find_free, has_rejects, list_ways, make_query, read_predicates
 from eddy.spark.stateless.options import WhereOptions
@@ -260,7 +260,7 @@ def _ask_engine(make: Callable[[], Engine], rows: pa.Table, query: Query, option
     if remembered is not None:
         remembered.leave(LOCAL, engine.snapshot(), begun)
     found = pa.Table.from_batches(met, schema=engine.schema)
-    text, rejects = describe_query(query), has_rejects(query.filters)
+    text, rejects = describe_where(query), has_rejects(query.filters)
     return Judged(
         np.concatenate(places),
         {name: found[name].to_numpy() for name in query.inputs[1:]},

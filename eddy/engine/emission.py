@@ -126,16 +126,21 @@ class Emission:
         if len(faulty):
             first = done.take(faulty[:1])
             fault = self._faults.find(int(done.faults[faulty[0]]))
-            # A join has no on_error.
-            is_filter = any(fault.predicate == f.name for f in self._binding.query.filters)
-            cure = 'guard the text, or give the filter on_error = "drop", "keep" or "reject"'
             raise QueryError(
                 f"{fault.text}\nEverything else lets it pass: the first of {len(faulty):,} such rows or combinations "
-                f"{self._locate(first.ids)}; mend it, {cure if is_filter else 'or guard the text'}"
+                f"{self._locate(first.ids)}; {self._find_cure(fault.predicate)}"
             )
         self.results -= int(aside.sum())
         self.rejected.append(done.take(np.flatnonzero(aside)))
         return done.take(np.flatnonzero(~aside))
+
+    def _find_cure(self, predicate: str) -> str:
+        """Say what to do about a predicate without an answer; a join has no on_error, and a function no text."""
+        found = next((f for f in self._binding.query.filters if f.name == predicate), None)
+        if found is None:
+            return "mend it, or guard the text"
+        guard = "mend it" if found.where is None else "mend it, guard the text"
+        return f'{guard}, or give the filter on_error = "drop", "keep" or "reject"'
 
     def _locate(self, ids: Mapping[str, RowIds]) -> str:
         """Say how a person finds the first tuple.

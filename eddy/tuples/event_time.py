@@ -23,7 +23,7 @@ def find_kind(data_type: pa.DataType, *, where: str) -> str:
         return NUMBER
     raise QueryError(
         f"{where}: expected a time column that is a timestamp, an integer or a float, got {data_type}; "
-        "cast it, for example to timestamp"
+        "cast it, for example to timestamp, in a job's file by select of the source"
     )
 
 

@@ -298,7 +298,8 @@ def _job(
     return Job(
         file=file,
         query=replace(query, case_sensitive=settings.get("spark.sql.caseSensitive", "").lower() == "true"),
-        sources={name: inputs[name].get("source") or {} for name in query.given},
+        # A statement may name an input that the file does not have, which has been noted.
+        sources={name: inputs[name].get("source") or {} for name in query.given if name in inputs},
         policy=read["policy"],
         index={name: read["index"][name] for name in _list_given("index", origins)} or None,
         engine=read["engine"],

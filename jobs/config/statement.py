@@ -82,7 +82,7 @@ def build_stated(
         stated = replace(asked, streams=streams, options={k: v for k, v in options.items() if v is not None})
         query = stated.query
         # What is found to be wrong with its parts later stands in the statement.
-        parts: list[KeyPath] = [("query", "select")]
+        parts: list[KeyPath] = [("query", "select"), *(("query", key) for key in LISTS if not said[key])]
         for one in query.filters:
             parts += [("filters", one.name), *(("filters", one.name, key) for key in ("where", "function", "columns"))]
         mistakes.moved = {**mistakes.moved, **dict.fromkeys(parts, PLACE)}

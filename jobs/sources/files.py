@@ -27,7 +27,10 @@ CORRUPT = "_corrupt_record"
 """The column in which Spark tells what it could not read, unless an option says another; no file has it."""
 
 SAMPLED = {"header", "sep", "delimiter", "quote", "mode", "columnNameOfCorruptRecord", "maxFilesPerTrigger"}
-"""Options with which the first file is known to be what Spark would read; what others say, Spark alone knows."""
+"""Options with which a file is known to be what Spark would read; what others say, Spark alone knows."""
+
+READ_ROWS = 1 << 16
+"""Rows of a Parquet file that are read in one go."""
 
 
 NANOSECONDS, MICROSECONDS = 1_000_000, 1_000
@@ -76,16 +79,22 @@ class Files(JobSource):
         return pa.schema([field.with_type(_spark(field.type)) for field in opened.schema_arrow])
 
     def sample(self, rows: int) -> pa.Table | None:
-        """Read the first rows of the first file."""
+        """Read the first rows of the files, in the order of their names."""
         found, schema = self._find_files(), self._inner()
         if not found or schema is None or self._in_folders(found) or not self._options.keys() <= SAMPLED:
             return None
         if not all(len(mark) <= 1 and mark.isascii() for mark in (self._mark, self._options.get("quote", ""))):
             return None
-        try:
-            return self._add_columns(found[0], self._read(found[0], schema, rows))
-        except (pa.ArrowException, KeyError, OSError) as error:
-            raise QueryError(f'source of "{self._name}": "{found[0]}" does not fit the schema: {error}') from None
+        parts: list[pa.Table] = []
+        for file in found:
+            left = rows - sum(part.num_rows for part in parts)
+            if left <= 0:
+                break
+            try:
+                parts.append(self._add_columns(file, self._read(file, schema, left)))
+            except (pa.ArrowException, KeyError, OSError) as error:
+                raise QueryError(f'source of "{self._name}": "{file}" does not fit the schema: {error}') from None
+        return pa.concat_tables(parts)
 
     def stream(self, spark: SparkSession) -> DataFrame:
         """The files that there are, oldest first, and those that come."""
@@ -129,8 +138,14 @@ class Files(JobSource):
     def _read(self, file: str, schema: pa.Schema, rows: int) -> pa.Table:
         if self._values["format"] == "parquet":
             opened = _open(file)
-            batches = [batch for batch, _ in zip(opened.iter_batches(batch_size=rows), range(1), strict=False)]
-            return pa.Table.from_batches(batches, opened.schema_arrow).select(schema.names).cast(schema)
+            batches, count = [], 0
+            for batch in opened.iter_batches(batch_size=min(rows, READ_ROWS)):
+                batches.append(batch)
+                count += batch.num_rows
+                if count >= rows:
+                    break
+            read = pa.Table.from_batches(batches, opened.schema_arrow).slice(0, rows)
+            return read.select(schema.names).cast(schema)
         if self._values["format"] == "json":
             options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
             return json.read_json(file, parse_options=options).slice(0, rows)

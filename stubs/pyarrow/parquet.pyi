@@ -23,5 +23,10 @@ class ParquetFile:
 def read_table(source: str | Path, *, columns: list[str] | None = None) -> Table: ...
 def read_schema(where: str | Path) -> Schema: ...
 def write_table(
-    table: Table, where: str | Path, *, compression: str = "snappy", use_deprecated_int96_timestamps: bool = False
+    table: Table,
+    where: str | Path,
+    *,
+    row_group_size: int | None = None,
+    compression: str = "snappy",
+    use_deprecated_int96_timestamps: bool = False,
 ) -> None: ...

@@ -93,6 +93,10 @@ def test_a_query_is_explained_before_anything_runs() -> None:
             ],
         ),
         (
+            [eddy.Stream("a", time="t"), eddy.Stream("b", time="t")],
+            ['warning: streams "a", "b" have no delay: there is no watermark, and no row ever leaves the state'],
+        ),
+        (
             [eddy.Stream("a", time="t", delay="0 seconds"), eddy.Stream("b", time="t", delay="1 second")],
             ["greatest(a_t, b_t)", "  a_t             none is enough"],
         ),

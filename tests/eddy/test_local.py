@@ -77,8 +77,12 @@ def test_filters_alone_need_no_time() -> None:
         assert found.results["v"].to_pylist() == [3, 4]
         assert found.report.batches()[["rows", "late", "untimed", "malformed"]].sum().tolist() == [5, 0, 0, 1]
     unfit = eddy.Filter("unfit", on="a", where="1 / (v - 2) < 5")
-    with pytest.raises(eddy.QueryError, match=r"the first of 1 such rows .* is row 3 of what came with it; mend it"):
+    first = "the first of 1 such rows .* is row 3 of what came with it; mend it"
+    with pytest.raises(eddy.QueryError, match=f"{first}, guard the text, or give the filter on_error"):
         eddy.run_local(query(unfit, streams=[eddy.Stream("a")]), {"a": TABLE})
+    raising = eddy.Filter("raising", on="a", function=lambda v: 1 / (v - 2) < 5, columns=["v"], rowwise=True)
+    with pytest.raises(eddy.QueryError, match=f"{first}, or give the filter on_error"):
+        eddy.run_local(query(raising, streams=[eddy.Stream("a")]), {"a": TABLE})
 
 
 def test_the_report_counts_rows() -> None:

@@ -162,7 +162,11 @@ def test_several_tables_of_each_kind() -> None:
     assert found["user"].tolist() == [1, 2]
     operators = set(eddy.report_of(found).operators()["operator"])
     assert operators >= {"function_1", "semi_eu", "anti_banned"}
-    assert "if banned has none" in eddy.explain(found)
+    told = eddy.explain(found)
+    assert "if banned has none" in told
+    # The frame keeps its columns, and has neither windows nor a state.
+    assert "select" not in told
+    assert "watermark" not in told
 
 
 def test_columns_keep_their_types_and_names() -> None:

@@ -117,13 +117,14 @@ def test_validate_starts_no_spark() -> None:
 def test_the_first_rows_of_files_are_tried(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "in").mkdir()
     table = pa.table({"at": pa.array(range(10), pa.int64()), "v": pa.array(range(10), pa.int64())})
-    file = tmp_path / "in" / f"a.{kind}"
-    if kind == "parquet":
-        pq.write_table(table, file)
-    elif kind == "csv":
-        pa.csv.write_csv(table, file)
-    else:
-        file.write_text("".join(f'{{"at": {n}, "v": {n}}}\n' for n in range(10)))
+    for name, rows in (("a", table.slice(0, 4)), ("b", table.slice(4))):
+        file = tmp_path / "in" / f"{name}.{kind}"
+        if kind == "parquet":
+            pq.write_table(rows, file, row_group_size=1)
+        elif kind == "csv":
+            pa.csv.write_csv(rows, file)
+        else:
+            file.write_text("".join(f'{{"at": {n}, "v": {n}}}\n' for n in rows["v"].to_pylist()))
     schema = "" if kind == "parquet" else ', schema = { at = "bigint", v = "bigint" }'
     text = f"""
 [streams.s]
@@ -136,6 +137,8 @@ where = "v % 2 = 1"
     (tmp_path / "job.toml").write_text(text)
     assert cli.main(["validate", str(tmp_path / "job.toml"), "--sample", "6"]) == 0
     assert "sample: 6 of s; 3 results" in capsys.readouterr().out
+    assert cli.main(["validate", str(tmp_path / "job.toml"), "--sample", "60"]) == 0
+    assert "sample: 10 of s; 5 results" in capsys.readouterr().out
 
 
 TIMES = "at;v\n2026-01-01 00:00:00;1\n2026-01-01 00:00:01;2\n"

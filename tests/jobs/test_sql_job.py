@@ -87,6 +87,13 @@ def test_one_source_under_two_names(tmp_path: Path) -> None:
         ("w.agent\n", "w.agnt\n", 'line 5, query.sql: select "w.agnt": unknown column "agnt"; did you mean "agent"'),
         ("w.size >", "w.sice >", 'line 5, query.sql: filter "sice_.*unknown column "sice"'),
         ("STREAM web", "STREAM wep", 'query.sql: unknown stream or table "wep"; did you mean "web"'),
+        ("AS w WHERE", "AS w JOIN usrs AS u ON u.id = w.size WHERE", 'query.sql: unknown stream or table "usrs"'),
+        ("AS w WHERE has", "AS w JOIN STREAM web AS x ON w.at = x.at WHERE size > 1 AND has", "write w.size or x.size"),
+        (
+            "AS w WHERE",
+            "AS w JOIN STREAM web AS x ON w.at = x.agent - INTERVAL 1 DAY WHERE",
+            "line 5, query.sql: join .*cast the text",
+        ),
         ("max_results", 'select = ["w.at"]\nmax_results', "line 4, query.select: the statement in sql says it"),
         ("web:has_session", "web:has_sesion", 'functions.has_session.function: .*did you mean "has_session"'),
         ('on_error = "drop"', 'on_eror = "drop"', 'functions.scripted.on_eror: unknown key "on_eror"'),

@@ -24,16 +24,24 @@ from eddy.sql.bind.writer import write_duration
 MICROSECONDS_PER_MILLISECOND = 1_000
 """Spark's watermark counts milliseconds."""
 
+FILTERS = 'filters, in the order in which "fixed" runs them'
+
 
 def describe_query(query: Query) -> str:
     """Describe a query: its plan, windows, filters, and warnings."""
     parts = [f'query "{query.name}"', "", "plan", *draw_plan(query)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
-    parts += ["", 'filters, in the order in which "fixed" runs them', *_list_filters(query)]
+    parts += ["", FILTERS, *_list_filters(query)]
     parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
     parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
+
+
+def describe_where(query: Query) -> str:
+    """Describe what a frame is asked, by the query made of it: a frame keeps its columns, and has no windows."""
+    plan = draw_below(_make_plan(query, {}).below, "  ", is_root=True)
+    return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
 
 
 def describe_statement(statement: Statement) -> str:
@@ -157,7 +165,8 @@ def list_warnings(query: Query) -> Iterator[str]:
             yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
-        yield f'stream "{late[0]}" has no delay: there is no watermark, and no row ever leaves the state'
+        whose = f"stream {quote(late)} has" if len(late) == 1 else f"streams {quote(late)} have"
+        yield f"{whose} no delay: there is no watermark, and no row ever leaves the state"
 
 
 def list_aggregates(query: Query) -> Iterator[str]:

@@ -119,7 +119,7 @@ class _Building:
         if time is None and sum(map(self.asked.is_stream, self.asked.tree.sources)) > 1:
             raise self.names.place.error(
                 f'stream "{source.alias}": expected its event time, since it is joined with other streams; write '
-                f"WATERMARK time DELAY OF INTERVAL .. behind {source.name}, or name it in streams=",
+                f"WATERMARK time DELAY OF INTERVAL .. behind {source.name}, or give that stream a time",
                 source.span,
             )
         return replace(told, name=source.alias, time=time, delay=delay, window=window)

@@ -114,11 +114,9 @@ class InputNames:
         name = ref.column.name
         visible = {alias: self._list_visible(alias) for alias in among}
         if None in visible.values():
-            raise self.place.error(
-                f'column "{name}" names no input, and what columns there are is not known here; write '
-                f"{among[0]}.{name} or the like",
-                ref.span,
-            )
+            *most, last = (f"{alias}.{name}" for alias in among)
+            told = f'column "{name}" names no input, and what columns there are is not known here; write'
+            raise self.place.error(f"{told} {', '.join(most)} or {last}", ref.span)
         folded = fold_case(name)
         owners = [alias for alias, names in visible.items() if folded in map(fold_case, names or ())]
         first = [alias for alias in owners if (alias, folded) not in self.shared]

@@ -31,7 +31,7 @@ from eddy.observe.frame_notes import FrameNote, note_frame
 from eddy.observe.report import Report
 from eddy.query import Filter, Query, fingerprint
 from eddy.query.binding import bind, can_pick
-from eddy.query.explain.describe import describe_query
+from eddy.query.explain.describe import describe_where
 from eddy.query.lookups import Lookups, check_apart, name_joined
 from eddy.query.pushed_filter import SparkText
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
@@ -312,7 +312,7 @@ def explain_plan(plan: WherePlan) -> str:
     lines += [f"  evaluated by Spark, before: {text}" for text in plan.before]
     lines += [f"  columns that go to Python: {', '.join(plan.schema.names)}"]
     lines += [f"  sent to each worker: table {name}, {t.num_rows:,} rows" for name, t in plan.tables.items()]
-    return "\n".join([describe_query(plan.query), *lines])
+    return "\n".join([describe_where(plan.query), *lines])
 
 
 def column(name: str) -> Column:

@@ -23,15 +23,16 @@ from eddy.tuples.arrays import Numbers
 _CHECKED: dict[str, Kernel] = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked}
 _FLOATING: dict[str, Kernel] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
+_WRITTEN_OUT = "write the interval that it gives, or add each of several to a time"
+
 
 def binary(name: str, session: Session, args: Sequence[BoundStep]) -> BoundStep:
     """Bind an operator between two numbers."""
     left, right = args
     if types.DURATION in (left.type, right.type):
-        raise OnlySpark(
-            f'"{name}" between {types.names(arg.type for arg in args)} is not supported; write the interval that it '
-            "gives, or add each of several to a time"
-        )
+        is_text = types.STRING in (left.type, right.type)
+        instead = "cast the text to a timestamp" if is_text else _WRITTEN_OUT
+        raise OnlySpark(f'"{name}" between {types.names(arg.type for arg in args)} is not supported; {instead}')
     if not all(_may_be_number(arg.type) for arg in args) or left.type == right.type == types.STRING:
         raise Refused(f'"{name}" takes two numbers, got {types.names(arg.type for arg in args)}')
     type = types.common(left.type, right.type)

@@ -100,6 +100,8 @@ _TYPES: dict[str, pa.DataType] = {
 }
 _BEYOND_TYPES = frozenset({"ARRAY", "MAP", "STRUCT", "CHAR", "CHARACTER", "VARCHAR", "VARIANT", "TIME", "VOID"})
 
+_IN_PYTHON = "; one in Python is a filter of its own, or in a statement one of functions= or of a job's [functions]"
+
 
 def resolve(token: Token, reader: TokenReader) -> str:
     """Find the one name of a function, or say what is known."""
@@ -112,7 +114,7 @@ def resolve(token: Token, reader: TokenReader) -> str:
         raise reader.beyond(f'the function "{name}" is not supported', token)
     if name not in _COUNTS and name not in ALIASES:
         known = [*_known(), *reader.functions]
-        raise reader.unknown("function", name, known, token, unlisted=SPARK_FUNCTIONS)
+        raise reader.unknown("function", name, known, token, unlisted=SPARK_FUNCTIONS, hint=_IN_PYTHON)
     return ALIASES.get(name, name)
 
 

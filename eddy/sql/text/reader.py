@@ -93,10 +93,10 @@ class TokenReader:
         return self.error(f"{expected}, {got}", self.now)
 
     def unknown(
-        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = ()
+        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = (), hint: str = ""
     ) -> QueryError:
         """Build the error for a name that nothing has."""
-        return self.place.unknown(kind, name, known, at, unlisted)
+        return self.place.unknown(kind, name, known, at, unlisted, hint)
 
     def too_deep(self, levels: int, at: TextSpan) -> QueryError:
         """Build the error for what is nested too deep."""

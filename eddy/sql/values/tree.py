@@ -201,11 +201,11 @@ class Place:
         return RowError(self._write_error(message, at), kind=kind)
 
     def unknown(
-        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = ()
+        self, kind: str, name: str, known: Iterable[str], at: TextSpan, unlisted: Iterable[str] = (), hint: str = ""
     ) -> QueryError:
         """Build the error for a name that nothing has."""
         error = unknown_name(kind, name, known, where=shorten(self.where), unlisted=unlisted)
-        return QueryError(f"{error}\n{self._mark(at)}")
+        return QueryError(f"{error}{hint}\n{self._mark(at)}")
 
     def _mark(self, at: TextSpan) -> str:
         """Show the line in which a part begins, and carets under it.
