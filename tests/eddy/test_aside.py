@@ -365,7 +365,7 @@ def test_a_filter_that_waits_for_another_is_not_asked_before_it() -> None:
     filters = [eddy.Filter("odd", on="a", where="k % 2 = 1"), eddy.Filter("f", on="a", where="k > 2", after="odd")]
     asked = query(filters=filters)
     with pytest.raises(eddy.errors.EngineError, match=r"operator='f'.* is not ready for the tuples dropped there"):
-        pairs(engine(asked, lambda _: Early()), a=[(1, 1)], b=[])
+        pairs(engine(asked, Early), a=[(1, 1)], b=[])
     policy = Routed(["odd", "probe_b", "f"], [["probe_b"], ["f"], []])
     running = engine(asked, lambda _: policy)
     assert pairs(running, a=[], b=[(1, 1), (2, 2)]) == []

@@ -39,7 +39,7 @@ def test_a_row_that_was_judged_is_not_asked_about_again(passes: int) -> None:
         return mask
 
     filters = [eddy.Filter("fa", on="a", where="ts > 0"), eddy.Filter("fb", on="b", function=judge)]
-    running = engine(query(filters=filters), lambda _: Staggered())
+    running = engine(query(filters=filters), Staggered)
     assert pairs(running, a=[], b=[(1, 7), (2, 7)]) == []
     assert seen == []
     assert pairs(running, a=[(3, 7), (4, 7), (5, 7)], b=[]) == [(ts, passes) for ts in (3, 4, 5) if passes]

@@ -365,7 +365,7 @@ def test_an_arm_whose_plan_cannot_be_read_is_named(planned: Any) -> None:
         independent=True,
         buckets=Kept(np.zeros((4, 0), np.uint8), ()),
     )
-    arm = Arm("bad", Bad(), NO_FEATURES, "s", 0.0)
+    arm = Arm("bad", Bad(Setting(operators=("f0",))), NO_FEATURES, "s", 0.0)
     told = 'policy "auto": arm "bad" must plan a list of Leg(...) with positions below 2, and planned '
     with pytest.raises(eddy.EngineError, match=re.escape(told + repr(planned)[:20])):
         arm.ask(task, (hop,), np.array([1, 3]), Bill())
