@@ -117,6 +117,6 @@ def test_a_query_says_what_it_asks() -> None:
     )
     assert [asked.inputs, asked.given] == [("a",), ("a", "users", "banned")]
     text = eddy.explain(asked)
-    assert "  a, if users has a match: a.user = users.id" in text
-    assert "  a, if banned has none: a.user = banned.id and banned.at < a.at" in text
+    assert "if users has a match: a.user = users.id" in text
+    assert "if banned has none: a.user = banned.id and banned.at < a.at" in text
     assert "  users: users.id (from a)" in text

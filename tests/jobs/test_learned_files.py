@@ -145,7 +145,7 @@ def test_what_is_foreign_is_refused(learned: Path, tmp_path: Path, capsys: pytes
     other = job(tmp_path / "other", ("size > 2000", "size > 3000"))
     assert cli.main(["learned", "import", other, str(learned)]) == 2
     told = capsys.readouterr().err
-    assert 'filter "large": the file has "on s: size > 2000", the query has "on s: size > 3000"' in told
+    assert 'filter "large": the file has "on s: s.size > 2000", the query has "on s: s.size > 3000"' in told
     assert "checkpoint" not in told
 
 
