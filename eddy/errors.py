@@ -156,6 +156,15 @@ def write_repr(value: Any) -> str:
         return f"a {shorten(type(value).__name__, LONGEST_NAME)} (asked for its text, it raised {_kind(error)})"
 
 
+def quote_choice(name: str) -> str:
+    """Quote what a policy is called; with parameters it is a table, which has quotes of its own.
+
+    >>> quote_choice("auto"), quote_choice('{"name": "content", "d": 24}')
+    ('"auto"', '{"name": "content", "d": 24}')
+    """
+    return name if name.startswith("{") else f'"{name}"'
+
+
 def quote(names: Iterable[str]) -> str:
     """Write names as they stand in error texts.
 

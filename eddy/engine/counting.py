@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from eddy.classes.divider import NameClasses
 from eddy.contracts import Policy
 from eddy.engine.machinery import Machinery
-from eddy.errors import EngineError
+from eddy.errors import EngineError, quote_choice
 from eddy.observe.caching import CacheCount
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.indexing import Indexed, check_latest, latest_indexing
@@ -130,7 +130,7 @@ class Counting:
         try:
             return routing.routes(self._names)
         except EngineError as error:
-            raise EngineError(f"policy {self._policy_name}: {error}") from None
+            raise EngineError(f"policy {quote_choice(self._policy_name)}: {error}") from None
 
     def _read_insight(self) -> Insight:
         """Ask the policy what it has done; of its accounts only what is new."""

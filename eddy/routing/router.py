@@ -11,7 +11,7 @@ import numpy as np
 
 from eddy.classes.classifier import Look
 from eddy.contracts import Chance, Clock, Counts, Leg, Observation, Operator, Outcome, Policy, Task
-from eddy.errors import EngineError
+from eddy.errors import EngineError, quote_choice
 from eddy.observe.prices import ALONE, SHARED, Prices
 from eddy.observe.statistics import Statistic, Statistics
 from eddy.observe.tariff import NO_TARIFF, Tariff
@@ -253,7 +253,7 @@ class Router:
         try:
             return check_plan(legs, lineage, len(tuples), self.machine)
         except EngineError as error:
-            raise EngineError(f"policy {self._policy_name}: {error}") from None
+            raise EngineError(f"policy {quote_choice(self._policy_name)}: {error}") from None
 
     def _follow(self, tuples: Tuples, leg: Leg, route: tuple[Hop, ...]) -> Iterator[Tuples]:
         """Take a route, step by step, with the tuples that are left.

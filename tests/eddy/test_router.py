@@ -244,7 +244,7 @@ def test_no_rows_ask_nobody() -> None:
     ],
 )
 def test_a_policy_that_breaks_the_rules_is_stopped(legs: Any, message: str) -> None:
-    with pytest.raises(EngineError, match=f"policy scripted: .*{message}"):
+    with pytest.raises(EngineError, match=f'policy "scripted": .*{message}'):
         route(lambda task, ready: cast(Sequence[Leg], legs))
 
 

@@ -336,4 +336,4 @@ def test_rows_that_take_no_part_are_told_and_the_total_goes_on(
     assert " results=1 late=2 late_in=s:2 bad=1 bad_in=s:1 " in second[0]
     assert second[-1] == "over; rows=4 results=1 late=2 late_in=s:2 bad=1 bad_in=s:1"
     assert cli.main(["inspect", str(tmp_path / "checkpoint")]) == 0
-    assert re.search(r"\n  s +7 +2  1 without a time\n", capsys.readouterr().out)
+    assert re.search(r"\n  s +7 +2  2026-01-01 .*  1 without a time\n", capsys.readouterr().out)
