@@ -51,6 +51,11 @@ def find_beside(file: str) -> str:
     return folder
 
 
+def anything(*_: object) -> bool:
+    """Stand for a function that is not there, so that what else is said of it can be tried."""
+    return True
+
+
 def import_function(text: str, path: KeyPath, mistakes: Mistakes) -> Callable[..., Any] | None:
     """Import a function by its path.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.places import Mistakes
-from eddy.jobs.config.references import import_function
+from eddy.jobs.config.references import anything, import_function
 from eddy.query import Filter, Query, Statement, Stream
 from eddy.query.statements.after import After
 from eddy.query.statements.tree import Source
@@ -101,7 +101,7 @@ def _parse(text: str, functions: Mapping[str, Mapping[str, Any]], mistakes: Mist
             import_function(values["function"], (*path, "function"), mistakes) if values.get("function") else None
         )
         # What it is has been noted; the statement can still be read.
-        made[name] = function or _anything
+        made[name] = function or anything
         ways[name] = {key: value for key, value in values.items() if key != "function" and value is not None}
         if values.get("setup"):
             ways[name]["setup"] = import_function(values["setup"], (*path, "setup"), mistakes)
@@ -145,8 +145,3 @@ def _keep_name(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _note(error: QueryError, mistakes: Mistakes) -> None:
     mistakes.add(PLACE, str(error).removeprefix("statement: "))
-
-
-def _anything(*_: object) -> bool:
-    """Stands for a function that is not there."""
-    return True

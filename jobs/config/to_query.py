@@ -9,7 +9,7 @@ from typing import Any
 
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
-from eddy.jobs.config.references import import_function
+from eddy.jobs.config.references import anything, import_function
 from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
 from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
@@ -220,7 +220,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
     rest |= {"rowwise": bool(values.get("rowwise")), "setup": setup}
     if named and function is None:
         # What it is has been noted; what else is said of it can still be tried.
-        function, rest["rowwise"], rest["columns"] = _anything, True, rest["columns"] or ["anything"]
+        function, rest["rowwise"], rest["columns"] = anything, True, rest["columns"] or ["anything"]
     with _note_filter_errors(path, values, mistakes):
         built = _build_filter(Filter(name, function=function, **rest), values)
         with _note_errors((*path, "after"), mistakes):
@@ -257,15 +257,10 @@ def _check_costs(filters: Sequence[Filter], mistakes: Mistakes) -> Sequence[Filt
     return filters if len(mistakes.found) == told else [replace(one, cost=None) for one in filters]
 
 
-def _anything(*_: object) -> bool:
-    """Stands for a function that is not there."""
-    return True
-
-
 def _build_filter(asked: Filter, values: Mapping[str, Any]) -> Filter:
     """Build a filter, or one that lets everything pass.
 
     That is for a filter whose function and columns are unknown.
     """
-    unknown = asked.function is _anything and not values.get("columns")
+    unknown = asked.function is anything and not values.get("columns")
     return Filter(asked.name, on=asked.on, where="true") if unknown else asked

@@ -77,6 +77,14 @@ def test_the_newest_time_beside_groups_by_another() -> None:
     assert text.startswith("SELECT max(greatest(`o_at`, `c_at`)) AS `t` FROM {answer} GROUP BY window(`o_at`, '1 day')")
 
 
+def test_the_newest_time_may_be_called_like_its_function() -> None:
+    text, _, _ = after(f"SELECT result_time() AS result_time, 'result_time' AS t {FROM}")
+    assert text == "SELECT greatest(`o_at`, `c_at`) AS `result_time`, 'result_time' AS `t` FROM {answer}"
+    text, _, time = after(f"SELECT max(result_time()) AS result_time {FROM} GROUP BY window(o.at, '1 day')")
+    assert time == "o_at"
+    assert text.startswith("SELECT max(greatest(`o_at`, `c_at`)) AS `result_time` FROM {answer}")
+
+
 def test_columns_of_all_inputs_beside_others() -> None:
     text, select, _ = after(f"SELECT c.*, 1 + 1 AS two {FROM}")
     assert text == "SELECT `c_user` AS `user`, `c_at` AS `at`, `c_page` AS `page`, 1 + 1 AS `two` FROM {answer}"
@@ -98,6 +106,7 @@ def test_rows_are_counted_by_some_column() -> None:
         ),
         (f"SELECT user + 1 {FROM}", 'column "user" is in "o", "c"'),
         (f"SELECT f(o.user) AS g {FROM}", '"f" is a predicate in Python: it stands in WHERE'),
+        ("SELECT result_time() AS t FROM STREAM orders AS o", "no stream has an event time"),
         (f"SELECT o.nothing + 1 {FROM} GROUP BY o.user", "GROUP BY without a time"),
     ],
 )

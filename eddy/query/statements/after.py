@@ -17,6 +17,7 @@ from eddy.errors import QueryError, quote
 from eddy.query.inputs import Stream
 from eddy.query.statements.input_names import InputNames
 from eddy.query.statements.tree import Selected, SelectTree, Written
+from eddy.sql.bind.writer import backtick
 from eddy.sql.text.reader import Token
 from eddy.sql.values.tree import Column, TextSpan
 
@@ -45,15 +46,12 @@ class After:
 def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream]) -> After:
     """Make what comes after the eddy of the parts of a statement that are Spark's."""
     made = _Writer(tree, names, streams)
-    selected, in_list = made.write_all(text for one in tree.selected for text in made.write_selected(one))
-    grouped, in_group = made.write_all(map(made.write, [tree.group] if tree.group is not None else []))
-    having, in_having = made.write_all(map(made.write, [tree.having] if tree.having is not None else []))
-    time = made.choose_time(in_group if tree.group is not None else in_list if tree.distinct else set())
-    head = f"SELECT {'DISTINCT ' if tree.distinct else ''}{', '.join(selected)} FROM "
-    tail = "".join(f" {word} {part}" for word, parts in (("GROUP BY", grouped), ("HAVING", having)) for part in parts)
-    if RESULT_TIME in in_list | in_group | in_having and time != RESULT_TIME:
+    head, tail, by = made.write_statement()
+    time = made.choose_time(by)
+    if made.asks_newest and time != RESULT_TIME:
         # The answer has one time of its own; where that is a stream's, the newest is worked out.
-        head, tail = made.work_out_newest(head), made.work_out_newest(tail)
+        made.newest = made.work_out_newest()
+        head, tail, _ = made.write_statement()
     if not made.outputs:
         made.read_some()
     # Spark fills in the answer where brackets of this kind stand; those of the text are doubled.
@@ -70,30 +68,43 @@ class _Writer:
     streams: Sequence[Stream]
     outputs: dict[Column, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    newest: str = backtick(RESULT_TIME)
+    asks_newest: bool = False
 
     @property
     def times(self) -> list[Column]:
         """The event times of all streams."""
         return [Column(one.name, one.time) for one in self.streams if one.time is not None]
 
-    def write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
+    def write_statement(self) -> tuple[str, str, set[str]]:
+        """Write what stands before the answer's name and behind it; gives also the times by which groups are made."""
+        tree = self.tree
+        selected, in_list = self._write_all(text for one in tree.selected for text in self.write_selected(one))
+        grouped, in_group = self._write_all(map(self.write, [tree.group] if tree.group is not None else []))
+        having, _ = self._write_all(map(self.write, [tree.having] if tree.having is not None else []))
+        head = f"SELECT {'DISTINCT ' if tree.distinct else ''}{', '.join(selected)} FROM "
+        parts = (("GROUP BY", grouped), ("HAVING", having))
+        tail = "".join(f" {word} {part}" for word, written in parts for part in written)
+        return head, tail, in_group if tree.group is not None else in_list if tree.distinct else set()
+
+    def _write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
         """Write some parts; gives the times in them too."""
         self.used = set()
         return list(parts), self.used
 
-    def work_out_newest(self, text: str) -> str:
-        """Let the newest time in a result be the greatest of the times of all streams."""
+    def work_out_newest(self) -> str:
+        """Write the newest time in a result as the greatest of the times of all streams."""
         times = [self._name(column) for column in self.times]
-        return text.replace(write_quoted(RESULT_TIME), f"greatest({', '.join(times)})" if len(times) > 1 else times[0])
+        return f"greatest({', '.join(times)})" if len(times) > 1 else times[0]
 
     def write_selected(self, one: Selected) -> Iterator[str]:
         """Write an entry of the list."""
         if one.words is not None and (one.column is None or self._is_of_group(one.words)):
             name = one.alias or (one.words.words[-1].name if one.column else self._read(one.words))
-            yield f"{self.write(one.words)} AS {write_quoted(name)}"
+            yield f"{self.write(one.words)} AS {backtick(name)}"
             return
         for column, name in self.names.read_selected(one):
-            yield f"{self._name(column)} AS {write_quoted(name)}"
+            yield f"{self._name(column)} AS {backtick(name)}"
 
     def _is_of_group(self, part: Written) -> bool:
         """Tell whether what looks like a column is none of an input's, but of what groups are made by."""
@@ -141,6 +152,8 @@ class _Writer:
         if name.text in self.names.functions:
             raise self.names.place.error(f'"{name.text}" is a predicate in Python: it stands in WHERE', name)
         if name.key == RESULT_TIME.upper() and [word.key for word in words[place + 1 : place + 3]] == ["(", ")"]:
+            if not self.times:
+                raise self.names.place.error("no stream has an event time; name one, as in WATERMARK at ..", name)
             return self._use_newest(), 3
         if name.key != "GREATEST" or not self.times:
             return None
@@ -156,8 +169,9 @@ class _Writer:
         return None
 
     def _use_newest(self) -> str:
+        self.asks_newest = True
         self.used.add(RESULT_TIME)
-        return write_quoted(RESULT_TIME)
+        return self.newest
 
     def _name(self, column: Column) -> str:
         """Give the name that a column has in the answer."""
@@ -168,7 +182,7 @@ class _Writer:
             self.outputs[column] = name
         if column in self.times:
             self.used.add(self.outputs[column])
-        return write_quoted(self.outputs[column])
+        return backtick(self.outputs[column])
 
     def read_some(self) -> None:
         """Read some column where none is named: `count(*)` counts rows."""
@@ -199,11 +213,6 @@ class _Writer:
         part = self.tree.group
         span = TextSpan(part.words[0].start, part.words[-1].end) if part is not None else self.tree.selected[0].span
         return self.names.place.error(message, span)
-
-
-def write_quoted(name: str) -> str:
-    """Write a name in backticks, whatever it is."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def _list_names(part: Written) -> list[str]:
