@@ -25,6 +25,7 @@ from eddy.operators.conditions import Conditions, sort_conditions
 from eddy.operators.filter import FilterColumns, FilterOperator
 from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
+from eddy.operators.outrun import OutrunRows
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
 from eddy.operators.stem import Stem
@@ -37,6 +38,7 @@ from eddy.predicates.faults import Faults
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
+from eddy.query.emit import counts_rows
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.query.pushed_filter import PushedFilter
@@ -214,7 +216,8 @@ def _build_machinery(
 ) -> Machinery:
     """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
     query = binding.query
-    if len(query.given) == 1:
+    numbered = [stream.name for stream in query.streams if counts_rows(query.emit, stream)]
+    if len(query.given) == 1 and not numbered:
         return _pass_input(binding, faults)
     # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
     choose_kernels()
@@ -241,7 +244,16 @@ def _build_machinery(
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
-    return Machinery(operators, stems, faults, indexes, caches, read_tariff(query.filters), caches.taps)
+    return Machinery(
+        operators,
+        stems,
+        faults,
+        indexes,
+        caches,
+        read_tariff(query.filters),
+        caches.taps,
+        numbered={name: OutrunRows(stems[name]) for name in numbered},
+    )
 
 
 def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
@@ -284,6 +296,7 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
     """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.given}
+    numbered = {stream.name for stream in query.streams if counts_rows(query.emit, stream)}
     streams = {
         s.name: Stem(
             binding.find_stored(s.name),
@@ -291,12 +304,14 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
             tick_type=binding.tick_type,
             delay=s.delay_ticks,
             window=s.window,
-            horizon=binding.horizons[s.name].ticks if s.name in binding.horizons else None,
+            # A row that waits for newer ones stays until these come, whether it can still be met or not.
+            horizon=binding.horizons[s.name].ticks if s.name in binding.horizons and s.name not in numbered else None,
             filters=own[s.name],
             index=index,
             index_room=room.left,
             # Nobody searches the rows of a single stream: tables send no tuples.
-            keeps=len(query.streams) > 1,
+            keeps=len(query.streams) > 1 or s.name in numbered,
+            numbers=s.name in numbered,
         )
         for s in query.streams
     }

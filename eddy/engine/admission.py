@@ -64,12 +64,14 @@ class Mark:
     """The watermark, or None while there is none.
 
     `copies` marks the rows of some streams that are copies: another cell counts them. `newest` says how far streams
-    have come with this micro-batch, where somebody knows more than its rows say.
+    have come with this micro-batch, where somebody knows more than its rows say; `following` is the watermark of the
+    next one then.
     """
 
     watermark: Tick | None
     copies: Mapping[str, Mask] = field(default_factory=dict)
     newest: Mapping[str, Tick] = field(default_factory=dict)
+    following: Tick | None = None
 
 
 class Gate:

@@ -29,12 +29,16 @@ class Came(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes."""
+    """The end of a micro-batch: what its indexes have done, the seconds of the rows and of choosing indexes, and so on.
+
+    `held` are the results that wait.
+    """
 
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
     caches: Sequence[CacheCount] = ()
+    held: int = 0
 
 
 class Counting:
@@ -96,6 +100,7 @@ class Counting:
             in_seconds=self._tariff.unit is None,
             watermark=came.watermark,
             clock=came.clock,
+            held=settled.held,
         )
         self._routed |= {stream: self.last for stream, _, _ in self.last.routes}
         self._came = count_arrived(self._came, self.last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from eddy.contracts import Operator, Store
@@ -13,6 +14,8 @@ from eddy.predicates.faults import Faults
 from eddy.routing.sieve import NO_SIFTS, Sift
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Packed
+from eddy.tuples.arrays import Integers, RowIds
+from eddy.tuples.event_time import Ticks
 
 
 class Indexes(Protocol):
@@ -73,6 +76,16 @@ class _NoCaches:
 NO_CACHES: Caches = _NoCaches()
 
 
+class Numbered(Protocol):
+    """A store of rows that newer ones may outrun, which numbers all that come."""
+
+    def read_serials(self, ids: RowIds) -> Integers:
+        """Read the numbers of some rows."""
+
+    def find_outrun(self) -> tuple[Integers, Ticks]:
+        """Find the rows that were outrun in this micro-batch: their numbers, rising, and the times of who did it."""
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy."""
 
@@ -84,3 +97,4 @@ class Machinery(NamedTuple):
     tariff: Tariff = NO_TARIFF
     taps: Taps = NO_TAPS
     sifts: Mapping[str, Sift] = NO_SIFTS
+    numbered: Mapping[str, Numbered] = MappingProxyType({})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from eddy.errors import CheckpointError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
+from eddy.query.emit import list_parts
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.filter import Filter
 from eddy.query.pushed_filter import PushedFilter
@@ -54,7 +55,7 @@ def of(binding: Binding) -> dict[str, str]:
     Each has a name for people.
 
     What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
-    columns are stored.
+    columns are stored. Where results wait for their end, what is selected may not.
     """
     query = binding.query
     parts: dict[str, str] = {}
@@ -68,6 +69,7 @@ def of(binding: Binding) -> dict[str, str]:
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
+    parts |= list_parts(query.emit, {name: str(column) for column, name in binding.outputs})
     parts |= {name_filter(f.name): _describe_filter(f) for f in query.filters}
     return spell_parts(parts)
 

@@ -74,7 +74,7 @@ def check(shipped: Shipped, state: GroupState) -> str:
             raise CheckpointError(f"what the checkpoint was last written by: {error}") from error
         if read.query == shipped.parts:
             return told
-    by = {"time": shipped.beats.by} if shipped.beats is not None else {}
+    by = {"time": shipped.answer_time} if shipped.answer_time is not None else {}
     noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout), **by}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
@@ -97,7 +97,7 @@ class _Noted:
         """Refuse another query; say what is different of filters."""
         change = fingerprint.check(self.query, shipped.parts, shipped.pushed)
         check_layout(self.layout, shipped.layout)
-        wanted = shipped.beats.by if shipped.beats is not None else None
+        wanted = shipped.answer_time
         if self.time != wanted:
             raise CheckpointError(
                 f"checkpoint: time: the watermark of the answer was {self.time or 'not asked for'}, this start has "
