@@ -83,8 +83,7 @@ class Stem:
         self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
-        self._index_room, self._keeps = index_room, keeps
-        self._time, self._tick_type = time, tick_type
+        self._index_room, self._keeps, self._time, self._tick_type = index_room, keeps, time, tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
         #
         #     id        0  1  2  3 | 4  5      `fresh` is 4: 4 and 5 came in this micro-batch

@@ -50,7 +50,7 @@ class Bug:
 BUGS = (
     Bug(
         name="what ends at the watermark is told before rows of that time have come",
-        file="eddy/engine/held.py",
+        file="operators/stored/held.py",
         old="        over = ends < watermark\n",
         new="        over = ends <= watermark\n",
         tests=LATER,
@@ -64,14 +64,14 @@ BUGS = (
     ),
     Bug(
         name="ticks that were told before a restart are told again",
-        file="eddy/engine/held.py",
+        file="operators/stored/held.py",
         old='        self._told = numbers["told"]\n',
         new="        self._told = None\n",
         tests=LATER,
     ),
     Bug(
         name="a row is outrun before the combination begins",
-        file="eddy/engine/held.py",
+        file="operators/stored/held.py",
         old="            at = np.maximum(times.take(place.take(met)), self._begin.values.take(met))\n",
         new="            at = times.take(place.take(met))\n",
         tests=LATER,

@@ -74,6 +74,11 @@ CLOCKS = (
 )
 """Clocks that can be compared with each other, kind by kind."""
 
+UNZONED_CLOCKS = CLOCKS[2]
+
+LATEST = 70
+"""A time after all others by more than any window."""
+
 SECOND = 1_000_000
 
 COMBINATIONS = 20_000
@@ -309,7 +314,13 @@ def asking(draw: st.DrawFn, case: Case, *, faults: bool = False) -> Case:
 
 @st.composite
 def told_later(draw: st.DrawFn, case: Case) -> Case:
-    """The same case, with combinations that are told at their end, or at ticks: all streams have a delay."""
+    """The same case, with combinations that are told at their end, or at ticks: all streams have a delay.
+
+    Mostly a last row of each stream, later than all others, lets the watermark pass what was there before.
+    """
+    if draw(st.integers(0, 3)):
+        last = {name: _latest(case.clocks[name], case.rows[name]) for name in case.streams}
+        case = replace(case, rows={**case.rows, **{name: [*case.rows[name], row] for name, row in last.items()}})
     streams = {
         name: replace(source, delay=draw(st.sampled_from([0, 3, 8])) * _unit(case.clocks[name]))
         for name, source in case.streams.items()
@@ -319,6 +330,14 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
         return replace(case, streams=streams, emit="end")
     clock = next(iter(case.clocks.values()))
     return replace(case, streams=streams, emit="tick", every=draw(st.sampled_from([1, 3, 7, 40])) * _unit(clock))
+
+
+def _latest(clock: Clock, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A row that joins by no equality, some time after all others."""
+    zone = None if clock in UNZONED_CLOCKS else EPOCH.tzinfo
+    time = LATEST if clock.unit is None else (EPOCH + timedelta(seconds=LATEST)).replace(tzinfo=zone)
+    row: dict[str, Any] = dict.fromkeys(NAMES) | {"ts": time}
+    return row | ({ARRIVED: time} if any(ARRIVED in one for one in rows) else {})
 
 
 def _unit(clock: Clock) -> int:

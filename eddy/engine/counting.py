@@ -29,15 +29,16 @@ class Came(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The end of a micro-batch: what its indexes have done, the seconds of the rows and of choosing indexes, and so on.
+    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes.
 
-    `held` are the results that wait.
+    `results` are those that it told, `held` those that wait.
     """
 
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
     caches: Sequence[CacheCount] = ()
+    results: int = 0
     held: int = 0
 
 
@@ -69,7 +70,6 @@ class Counting:
         self,
         batch: int,
         came: Came,
-        results: int,
         routing: RouteTally,
         settled: Settled,
         stop_clock: Callable[[], float],
@@ -80,7 +80,7 @@ class Counting:
         self.last = Counters(
             batch=batch,
             streams=came.streams,
-            results=results,
+            results=settled.results,
             decisions=routing.decisions,
             seconds=seconds,
             planning=routing.planning,

@@ -83,11 +83,20 @@ class Emission:
         query = self._binding.query
         fanned: FanoutCounts = {}
         for tuples in done:
-            self.results += len(tuples)
-            refuse_many(self.results, query.max_results)
+            self.count(len(tuples))
             if query.max_fanout is not None:
                 self._check_fanout(tuples, fanned, query.max_fanout)
             yield tuples
+
+    def count(self, results: int) -> None:
+        """Count results of the micro-batch, as long as they are not too many."""
+        self.results += results
+        most = self._binding.query.max_results
+        if most is not None and self.results > most:
+            raise QueryError(
+                f"query: a micro-batch has more results than the {most:,} that max_results allows; "
+                "take fewer rows into a micro-batch, narrow the windows, add a condition, or raise max_results"
+            )
 
     def _check_fanout(self, tuples: Tuples, fanned: FanoutCounts, most: int) -> None:
         """Refuse a row that sets off too many results.
@@ -158,15 +167,6 @@ class Emission:
         """Gather the selected columns, which nobody needed before."""
         columns = [held.take(done.ids[name]) for name, held in self._outputs]
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.selected)
-
-
-def refuse_many(results: int, most: int | None) -> None:
-    """Refuse more results of a micro-batch than `max_results` allows."""
-    if most is not None and results > most:
-        raise QueryError(
-            f"query: a micro-batch has more results than the {most:,} that max_results allows; "
-            "take fewer rows into a micro-batch, narrow the windows, add a condition, or raise max_results"
-        )
 
 
 def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:

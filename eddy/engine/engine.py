@@ -15,8 +15,7 @@ from eddy.engine import emission
 from eddy.engine.admission import Admitted, Gate, Mark
 from eddy.engine.counting import Came, Counting, Settled
 from eddy.engine.emission import Emission, Picked, Rejected
-from eddy.engine.held import Held
-from eddy.engine.machinery import Machinery
+from eddy.engine.machinery import Machinery, Waiting
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -74,8 +73,7 @@ class Engine:
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
         self._faults = machinery.faults
         self._outlet = Emission(binding, self._stores, self._faults)
-        waits = binding.own_time is not None
-        self._held = Held(binding, self._stores, machinery.numbered) if waits else None
+        self._held = machinery.held
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
@@ -114,12 +112,16 @@ class Engine:
         emit = self._outlet.batches if self._held is None else partial(self._hold, self._held, mark)
         yield from self._run(batch, mark, emit)
 
-    def _hold(self, held: Held, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
+    def _hold(self, held: Waiting, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """Let what is done wait; tell what the watermark behind this micro-batch has passed."""
         for lot in self._outlet.tuples(done):
             held.append(lot.ids, self._outlet.gather(lot))
         held.note_outrun()
-        yield from held.release(self._find_next(mark))
+        # The results of this micro-batch are those that it tells, whenever they were found.
+        self._outlet.results = 0
+        for rows in held.release(self._find_next(mark)):
+            self._outlet.count(rows.num_rows)
+            yield rows
 
     def _find_next(self, mark: Mark | None) -> float | None:
         """Find the watermark behind a micro-batch, as far as it is known."""
@@ -193,11 +195,8 @@ class Engine:
         known = mark or self._gate.next_mark()
         settled = self._settle(known.watermark)
         self._check_room()
-        results = self._outlet.results if self._held is None else self._held.results
         came = Came(self._count_streams(admitted), held.watermark, self._binding.clock)
-        self._counting.count(
-            self._batch, came, results, self._router.routing, settled, lambda: self._clock() - started - paused
-        )
+        self._counting.count(self._batch, came, self._router.routing, settled, lambda: self._clock() - started - paused)
         self._batch += 1
         self._under_way = False
 
@@ -211,7 +210,8 @@ class Engine:
         # The indexes have what room rows leave, and caches what is left then.
         tuned = self._clock()
         held = 0 if self._held is None else len(self._held)
-        return Settled(indexed, settled - started, tuned - settled, self._caches.settle(), held)
+        caches = self._caches.settle()
+        return Settled(indexed, settled - started, tuned - settled, caches, self._outlet.results, held)
 
     def _check_room(self) -> None:
         """Stop before the machine does."""

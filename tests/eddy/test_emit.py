@@ -50,6 +50,11 @@ def test_the_newest_row_of_each_at_every_tick() -> None:
     assert sorted(found) == [(1, 1, 10), (1, 15, 20), (1, 15, 30), (2, 4, 10), (2, 4, 20), (2, 4, 30)]
 
 
+def test_rows_of_one_micro_batch_outrun_each_other_by_their_times() -> None:
+    last = eddy.Stream("o", time="at", delay=0, window=eddy.Rows(1))
+    assert told(query(last, emit="end"), o=[rows((1, 1)), rows((2, 9), (3, 4)), rows((4, 99))]) == [(1, 4), (3, 9)]
+
+
 def test_times_are_of_the_kind_of_the_first_stream() -> None:
     moment = pa.timestamp("ms", "Europe/Berlin")
     schemas = {"o": SCHEMA.set(1, pa.field("at", moment))}

@@ -181,7 +181,8 @@ def _use_streams_time(binding: Binding, asked: str) -> tuple[Query, ResultTime]:
 def _use_own_time(binding: Binding, asked: str, own: str) -> ResultTime:
     """Take the answer's own time: what is told with a micro-batch has not been passed by the watermark before."""
     shown = [*(name for _, name in binding.outputs), own]
-    if find_fold(case_sensitive=binding.query.case_sensitive)(asked) != own:
+    fold = find_fold(case_sensitive=binding.query.case_sensitive)
+    if fold(asked) != fold(own):
         raise QueryError(
             f'attach: time: expected "{own}", the time of what is told later than it begins, got "{asked}"; results '
             "of any other time may come, and groups by it would not close"

@@ -13,17 +13,16 @@ What happens up to a time is known once the watermark has passed it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import Store
-from eddy.engine.emission import ROWS_PER_LOT, refuse_many
-from eddy.engine.machinery import Numbered
 from eddy.errors import QueryError
 from eddy.operators.stored.columns import Growing, Rowwise, make_column
 from eddy.operators.stored.pages import Pages, make_page, read_pages
+from eddy.operators.stored.row_windows import RowWindow
 from eddy.query import Range
 from eddy.query.binding import Binding
 from eddy.query.emit import Every
@@ -32,6 +31,9 @@ from eddy.tuples.arrays import Integers, Numbers, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.runs import Kept
+
+ROWS_PER_LOT = 1 << 13
+"""Results are gathered in lots of this many."""
 
 MOST_TOLD = 1 << 40
 """Results of one micro-batch, at ticks, beyond which nobody waits for them."""
@@ -43,10 +45,28 @@ BEGIN, LAST, OUTRUN, SERIAL = "begin", "last", "outrun", "serial "
 """Columns of a snapshot's table of times; a stream's has its name after the word."""
 
 
+class CountedStore(Protocol):
+    """A store of rows that newer ones outrun. It numbers all that come: ids change when rows go, numbers do not."""
+
+    fresh: int
+    arrived: int
+
+    def __len__(self) -> int:
+        """How many rows are kept."""
+
+    @property
+    def ticks(self) -> Ticks:
+        """The event time of every row."""
+
+    @property
+    def counted(self) -> RowWindow | None:
+        """What its window knows of the rows."""
+
+
 class Held:
     """Holds combinations until they are told."""
 
-    def __init__(self, binding: Binding, stores: Mapping[str, Store], numbered: Mapping[str, Numbered]) -> None:
+    def __init__(self, binding: Binding, stores: Mapping[str, Store], counted: Mapping[str, CountedStore]) -> None:
         assert binding.own_time is not None  # nobody waits in other queries
         self._binding, self._own = binding, binding.own_time
         self._stores = stores
@@ -54,12 +74,11 @@ class Held:
         self._columns = {field.name: make_column(field.type) for field in binding.selected}
         self._begin, self._last, self._outrun = (Growing(binding.tick_type) for _ in range(3))
         # Which row of a stream each has, by its number among all that came: rows move, and their numbers stay.
-        self._numbered = numbered
-        self._serials = {name: Growing(np.int64) for name in numbered}
+        self._counted = {name: _Outrunning(store) for name, store in counted.items()}
+        self._serials = {name: Growing(np.int64) for name in counted}
         self._pages = Pages()
         # All ticks before it have been told.
         self._told: float | None = None
-        self.results = 0
 
     def __len__(self) -> int:
         return len(self._begin)
@@ -84,7 +103,7 @@ class Held:
         self._last.append(np.maximum(begin, last))
         self._outrun.append(np.full(len(begin), self._clock.never))
         for name, serials in self._serials.items():
-            serials.append(self._numbered[name].read_serials(ids[name]))
+            serials.append(self._counted[name].read_serials(ids[name]))
 
     def _read_times(self, name: str, time: str, ids: RowIds) -> Ticks:
         return event_time.read_ticks(self._stores[name].column(time).take(ids), self._binding.tick_type)[0]
@@ -92,7 +111,7 @@ class Held:
     def note_outrun(self) -> None:
         """Note which of them have a row that newer ones have outrun in this micro-batch, and when."""
         for name, serials in self._serials.items():
-            left, times = self._numbered[name].find_outrun()
+            left, times = self._counted[name].find()
             if not len(left):
                 continue
             # Rows leave by their numbers, so a combination's row is looked for among those that did:
@@ -106,15 +125,12 @@ class Held:
 
     def release(self, watermark: float | None) -> Iterator[pa.RecordBatch]:
         """Tell of combinations what is known by now, and let go of those that are over."""
-        self.results = 0
         if watermark is None or watermark <= self._clock.first:
             return
         ends = np.minimum(self._last.values, self._outrun.values)
         over = ends < watermark
         emit = self._binding.query.emit
         for ids, times in self._list_ticks(emit, watermark) if isinstance(emit, Every) else _list_ends(ends, over):
-            self.results += len(ids)
-            refuse_many(self.results, self._binding.query.max_results)
             yield self._gather(ids, times)
         self._told = watermark
         if over.any():
@@ -185,6 +201,24 @@ class Held:
 
     def _write_page(self, ids: RowIds) -> pa.RecordBatch:
         return make_page([(name, column.take(ids)) for name, column in self._columns.items()])
+
+
+class _Outrunning:
+    """The rows of one store that newer ones outrun."""
+
+    def __init__(self, store: CountedStore) -> None:
+        assert store.counted is not None  # other windows have no rows that newer ones outrun
+        self._store, self._window = store, store.counted
+
+    def read_serials(self, ids: RowIds) -> Integers:
+        """Read the numbers of some rows."""
+        return self._window.serials.take(ids)
+
+    def find(self) -> tuple[Integers, Ticks]:
+        """Find the rows that were outrun in this micro-batch: their numbers, rising, and the times of who did it."""
+        store = self._store
+        left, by = self._window.find_outrun(store.fresh, len(store), store.arrived)
+        return self._window.serials.take(left), store.ticks.take(by)
 
 
 def _list_ends(ends: Ticks, over: Numbers) -> Iterator[tuple[RowIds, Ticks]]:
