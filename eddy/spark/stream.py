@@ -197,7 +197,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream, shipped.token) for stream in plan.query.streams])
+    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream) for stream in plan.query.streams])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -291,7 +291,7 @@ def _make_beats(plan: AttachPlan) -> Beats | None:
     return Beats(delays=delays, ticks_per_ms=plan.ticks_per_ms) if plan.tells else None
 
 
-def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
+def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
     """Turn a stream into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
@@ -302,7 +302,7 @@ def _pack_stream(plan: AttachPlan, stream: Stream, token: str) -> DataFrame:
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         packed = pack((batch.rename_columns(names) for batch in batches), stream, layout, tell=tell)
-        return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
+        return freeze_loaded(checkpoint_guard.label_with_state(packed))
 
     frame, renamed = make_readable(plan.find_frame(stream.name))
     columns = [column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]

@@ -8,9 +8,12 @@ import pyarrow as pa
 import pytest
 
 import eddy
+from eddy import wiring
 from eddy.errors import CheckpointError, QueryError
 from eddy.query import fingerprint
 from eddy.query.binding import bind
+from eddy.tuples.arrow import one_batch
+from tests.policies.checks import steady_clock
 
 ORDERS = eddy.Stream("o", time="at", delay=0, window=eddy.Range(10))
 CLICKS = eddy.Stream("c", time="at", delay=0, window=eddy.Rows(1))
@@ -53,6 +56,36 @@ def test_the_newest_row_of_each_at_every_tick() -> None:
 def test_rows_of_one_micro_batch_outrun_each_other_by_their_times() -> None:
     last = eddy.Stream("o", time="at", delay=0, window=eddy.Rows(1))
     assert told(query(last, emit="end"), o=[rows((1, 1)), rows((2, 9), (3, 4)), rows((4, 99))]) == [(1, 4), (3, 9)]
+
+
+def test_a_row_that_comes_late_takes_a_place_when_the_combination_begins() -> None:
+    last = eddy.Stream("c", time="at", delay=5, window=eddy.Rows(1))
+    slow = eddy.Stream("o", time="at", delay=5, window=eddy.Range(30))
+    # Click 1 meets its order at 9; click 2, of time 6, comes after that and takes its place: the combination was never.
+    asked = query(slow, last, emit="end")
+    orders, clicks = [rows((1, 9)), rows(), rows((9, 99))], [rows((1, 8)), rows((2, 6)), rows((9, 99))]
+    assert told(asked, o=orders, c=clicks) == [(1, 9)]
+    assert told(query(slow, last, emit=eddy.Every(1)), o=orders, c=clicks) == []
+
+
+def test_a_row_waits_for_newer_ones_although_nothing_can_meet_it() -> None:
+    newest = eddy.Stream("c", time="at", delay=0, window=eddy.Rows(1, by=["id"]))
+    joins = ["o.id = c.id", "o.at >= c.at", "o.at <= c.at + 2"]
+    asked = query(eddy.Stream("o", time="at", delay=0), newest, joins=joins, emit="end")
+    # No order can meet click 1 after 3; the next click of its value comes at 50.
+    orders, clicks = [rows((1, 2)), rows((7, 40)), rows((7, 60))], [rows((1, 1)), rows((7, 40)), rows((1, 50), (7, 60))]
+    assert told(asked, o=orders, c=clicks) == [(1, 50)]
+
+
+def test_ticks_are_told_once_over_a_restart() -> None:
+    asked, found, state = query(ORDERS, emit=eddy.Every(5)), [], None
+    for batch in [rows((1, 3)), rows((2, 8)), rows((3, 21))]:
+        running = wiring.engine(asked, {"o": SCHEMA}, "fixed", tables={}, clock=steady_clock(), seed=0)
+        if state is not None:
+            running.restore(state)
+        found += [row for part in running.run({"o": one_batch("o", batch)}) for row in part.to_pylist()]
+        state = running.snapshot()
+    assert [tuple(row.values()) for row in found] == [(1, 5), (1, 10), (2, 10), (2, 15)]
 
 
 def test_times_are_of_the_kind_of_the_first_stream() -> None:
