@@ -13,6 +13,7 @@ from eddy.errors import CheckpointError, QueryError
 from eddy.query import fingerprint
 from eddy.query.binding import bind
 from eddy.tuples.arrow import one_batch
+from tests import tiny
 from tests.policies.checks import steady_clock
 
 ORDERS = eddy.Stream("o", time="at", delay=0, window=eddy.Range(10))
@@ -68,7 +69,8 @@ def test_a_row_that_comes_late_takes_a_place_when_the_combination_begins() -> No
     assert told(query(slow, last, emit=eddy.Every(1)), o=orders, c=clicks) == []
 
 
-def test_a_row_waits_for_newer_ones_although_nothing_can_meet_it() -> None:
+def test_a_row_waits_for_newer_ones_although_nothing_can_meet_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.parts_of(monkeypatch, 1)
     newest = eddy.Stream("c", time="at", delay=0, window=eddy.Rows(1, by=["id"]))
     joins = ["o.id = c.id", "o.at >= c.at", "o.at <= c.at + 2"]
     asked = query(eddy.Stream("o", time="at", delay=0), newest, joins=joins, emit="end")
