@@ -166,10 +166,11 @@ class _Builder:
         if not links:
             return f"{space}{word('cross join')} {relation}", True
         form = self.random.choice(["join", "join", "inner join", "cross join", "list"])
-        if form == "list":
+        # Spark lists streams, and does not cross them.
+        if form == "list" or (one.is_stream and (form == "cross join" or not is_near)):
             self.where += links
             return f", {relation}", False
-        if form == "cross join" or not is_near:
+        if form == "cross join":
             self.where += links
             return f"{space}{word('cross join')} {relation}", True
         self.where += (moved := [link for link in links[1:] if self.write.often(0.3)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
 POLICIES = ("auto", "source", "lottery", "content", "random", "fixed")
 
+WORDS = 70
+"""Letters of what Spark says, by which its refusals are counted."""
+
 LAST = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=DAY + END * SECOND)
 """Groups from here on are of the rows that close all others."""
 
 
 @contextmanager
-def views(spark: SparkSession, asked: Asked, place: Path) -> Iterator[None]:
+def views(spark: SparkSession, asked: Asked, place: Path) -> Iterator[dict[str, DataFrame]]:
     """The views that a statement names."""
     frames = {}
     for view, batches in asked.feeds.items():
@@ -38,18 +41,27 @@ def views(spark: SparkSession, asked: Asked, place: Path) -> Iterator[None]:
         for rows in batches:
             tables.append(make_table(view, rows, first))
             first += len(rows)
-        frame = _lengthen(feeds.stream(spark, place / view, tables))
-        frames[view] = frame.withWatermark(TIME, f"{asked.told[view]} seconds") if view in asked.told else frame
+        frames[view] = _lengthen(feeds.stream(spark, place / view, tables))
     for view, rows in asked.tables.items():
         pq.write_table(make_table(view, rows), place / f"{view}.parquet")
         frames[view] = _lengthen(spark.read.parquet(str(place / f"{view}.parquet")))
     for view, frame in frames.items():
         frame.createOrReplaceTempView(view)
     try:
-        yield
+        yield frames
     finally:
         for view in frames:
             spark.catalog.dropTempView(view)
+
+
+@contextmanager
+def watermarked(asked: Asked, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """The views as Spark needs them where the text has no watermark: here it is said beside the text."""
+    for view, delay in asked.told.items():
+        frames[view].withWatermark(TIME, f"{delay} seconds").createOrReplaceTempView(view)
+    yield
+    for view in asked.told:
+        frames[view].createOrReplaceTempView(view)
 
 
 def _lengthen(frame: DataFrame) -> DataFrame:
@@ -74,11 +86,11 @@ def check(spark: SparkSession, asked: Asked, number: int) -> str:
     """Compare the rows of both; what Spark refuses is counted."""
     from pyspark.errors import PySparkException
 
-    with tempfile.TemporaryDirectory() as folder, views(spark, asked, Path(folder)):
+    with tempfile.TemporaryDirectory() as folder, views(spark, asked, Path(folder)) as frames:
         place = Path(folder)
         try:
-            text = asked.joined or asked.text
-            theirs = feeds.answer(spark.sql(text), place / "theirs").results
+            with watermarked(asked, frames):
+                theirs = feeds.answer(spark.sql(asked.joined or asked.text), place / "theirs").results
         except PySparkException as error:
             return _tell_refused(asked, number, str(error))
         ours = feeds.answer(attach(asked, number), place / "ours").results
@@ -92,7 +104,13 @@ def _tell_refused(asked: Asked, number: int, error: str) -> str:
         attach(asked, number)
     except eddy.QueryError:
         return "refused by both"
-    return f"refused by Spark alone ({error.splitlines()[0][:60]})"
+    return f"refused by Spark alone ({_shorten(error)})"
+
+
+def _shorten(error: str) -> str:
+    """The words that say why Spark does not run a statement."""
+    line = error.splitlines()[0].split("terminated with exception: ")[-1]
+    return line[:WORDS]
 
 
 def compare(asked: Asked, ours: pa.Table, theirs: pa.Table) -> str:
