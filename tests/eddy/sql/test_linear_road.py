@@ -16,7 +16,7 @@ from tests import reference
 from tests.eddy.sql.linear_road import BLOCKS, HISTORY, STREAMS, Block, make_rows
 from tests.eddy.test_joins import Found, answered
 
-SEEDS = range(12)
+SEEDS = range(6)
 ROWS = {4: 8}
 """Of a stream where there are four of them, which meet in 4,096 ways; else MOST."""
 
