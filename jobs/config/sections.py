@@ -133,8 +133,13 @@ STREAM = Section(
             default="drop",
             choices=("drop", "fail"),
         ),
+        "same_as": ConfigKey(
+            text="instead of `source`: another stream, which this is a second name of; its rows are read, sent and "
+            "stored once, and what is not said here of times, delays and bad rows is as it is there"
+        ),
     },
     parts={"source": Variants(text="Where the rows come from.", formats=ALL_STREAM_SOURCES, required=True)},
+    instead={"source": "same_as"},
 )
 
 TABLE = Section(

@@ -193,9 +193,9 @@ class NewestOfEach:
         return False
 
     def restore(self, kept: Integers) -> None:
-        """Go on with their counts; none of them has left."""
+        """Go on with their counts; a row has left if so many have come after it, and another name may need it."""
         self._later.put(np.arange(len(kept)), kept)
-        self._until.put(np.arange(len(kept)), np.full(len(kept), STAYS))
+        self._until.put(np.arange(len(kept)), np.where(kept < self._count, STAYS, HAS_LEFT))
 
 
 def number_values(columns: Sequence[pa.Array], rows: int) -> Integers:
