@@ -1,4 +1,7 @@
-"""What statements say, beside the same said otherwise: windows, the newest rows of each value, and reading the text."""
+"""What statements say, beside the same said otherwise.
+
+Windows, the newest rows of each value, one source under two names, and reading the text.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,12 @@ from benchmarks import feeds
 from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting, summary
 from eddy import wiring
 from eddy.engine import Engine
+from eddy.engine.admission import Mark
+from eddy.query.binding import bind
+from eddy.spark.cell import unpack_arrivals
+from eddy.spark.layout.hashing import label
+from eddy.spark.layout.planning import plan_layout
+from eddy.spark.parcels import Naming, pack
 from eddy.tuples.arrow import one_batch
 
 BY_HAND, AGAIN, WIDE, NONE = "windows by hand", "by hand again (control)", "100 times too wide", "no windows"
@@ -38,6 +47,19 @@ REPORTS, CARS, REPORTED = 1_000_000, 100_000, 10_000
 INPUTS, CONDITIONS, TEXTS = 10, 30, 200
 
 THEIRS = "Spark's parser"
+
+TWO, TWO_AGAIN, ONE = "two stores", "two stores again (control)", "one store"
+
+STORES = {TWO: None, TWO_AGAIN: None, ONE: "views"}
+"""What the source of both names is called, where it is one."""
+
+USERS, PAGES, FOLLOWING = 5_000, 1_000, 20_000
+"""Users and pages, and the ticks within which a user's views follow each other."""
+
+SIZES = {"sent": "of parcels", "saved": "of state", "stored": "of rows and indexes in memory"}
+
+MOST_SHARED = 0.6
+"""Of the bytes of two stores, those of one at most."""
 
 
 def horizons(rows: int = 60_000, batch: int = 1_000) -> Iterator[Line]:
@@ -93,6 +115,81 @@ def newest(reports: int = REPORTS, cars: int = CARS, batch: int = REPORTED) -> I
     yield f"{1e6 * seconds / reports:.2f} microseconds a report"
 
 
+class Cells:
+    """A self-join from the packing of its rows to the state of its cells, without Spark."""
+
+    def __init__(self, query: eddy.Query, schema: pa.Schema) -> None:
+        self.query = query
+        self.schemas = dict.fromkeys([stream.name for stream in query.streams], schema)
+        self.layout = plan_layout(bind(query, self.schemas), feeds.CORES)
+        self.engines = [self._make_engine(cell) for cell in range(self.layout.cells)]
+        self.newest = -1
+        self.sent: list[int] = []
+        self.saved: list[int] = []
+        self.stored: list[int] = []
+
+    def _make_engine(self, cell: int) -> Engine:
+        more: Mapping[str, Any] = {"cell": cell, "cells": self.layout.cells}
+        return wiring.engine(self.query, self.schemas, "fixed", tables={}, clock=time.perf_counter, seed=SEED, **more)
+
+    def run(self, rows: pa.RecordBatch) -> pa.Table:
+        """Pack the rows of a micro-batch, and give what all cells find."""
+        sources = {name: [one.name for one in several] for name, several in self.query.sources.items()}
+        parcels: list[pa.RecordBatch] = []
+        for streams, names in zip(self.query.sources.values(), sources.values(), strict=True):
+            parcels += pack([rows], streams[0], self.layout, naming=Naming(names) if len(names) > 1 else None)
+        frame = pa.Table.from_batches(parcels).to_pandas()
+        self.sent.append(int(frame["payload"].map(len).sum()))
+        found: list[pa.RecordBatch] = []
+        saved = 0
+        for cell, engine in enumerate(self.engines):
+            came = unpack_arrivals([frame[frame["cell"] == label(cell)]], self.schemas, sources)
+            found += engine.run(came.rows, Mark(self.newest, came.copies, came.wanted))
+            state = engine.snapshot()
+            saved += len(state.meta) + len(state.blob)
+        self.saved.append(saved)
+        self.newest = int(rows.column("at")[-1].as_py())
+        counted = [count for engine in self.engines for count in engine.read_counters().streams.values()]
+        self.stored.append(sum(count.nbytes for count in counted))
+        return pa.Table.from_batches(found, self.engines[0].schema)
+
+
+def shared(rows: int = 100_000, batch: int = 1_000) -> Iterator[Line]:
+    """Views of a user that follow each other: one source under two names, stored once or twice."""
+    chance = np.random.default_rng(SEED)
+    users, pages = chance.integers(0, USERS, rows), chance.integers(0, PAGES, rows)
+    table = pa.table({"id": np.arange(rows), "at": np.arange(rows), "user": users, "price": chance.random(rows)})
+    table = table.append_column("page", pa.array([f"/shop/{page}" for page in pages.tolist()]))
+    parts = [one_batch("views", table.slice(at, batch)) for at in range(0, rows, batch)]
+    yield "a self-join from packed rows to saved state; " + setting(rows=rows, batch=batch, seed=SEED)
+    paths = {name: Cells(_make_self_join(source), table.schema) for name, source in STORES.items()}
+    yield from ratios(
+        {name: path.run for name, path in paths.items()}, parts, baseline=TWO, agree=_agree, clock=time.process_time
+    )
+    for what in ("sent", "saved", "stored"):
+        sizes = {name: float(np.mean(getattr(path, what)[WARM:])) for name, path in paths.items()}
+        for name in (TWO_AGAIN, ONE):
+            times, goal = sizes[name] / sizes[TWO], "" if name != ONE or what == "stored" else " (goal: at most 0.6)"
+            told = f": {_tell(times <= MOST_SHARED)}" if goal else ""
+            yield f"{name:<28} {times:6.3f} times the bytes {SIZES[what]}, {sizes[name]:,.0f}{goal}{told}"
+
+
+def _make_self_join(source: str | None) -> eddy.Query:
+    said: Mapping[str, Any] = {"time": "at", "delay": 0, "window": eddy.Range(FOLLOWING), "source": source}
+    return eddy.Query(
+        streams=[eddy.Stream(name, **said) for name in ("before", "after")],
+        joins=["before.user = after.user", "before.id < after.id"],
+        select=["before.page", "after.page AS next", "after.price"],
+    )
+
+
+def _agree(answers: Mapping[str, Any]) -> None:
+    """All find the same, in some order."""
+    found = [answer.sort_by([(name, "ascending") for name in answer.column_names]) for answer in answers.values()]
+    if not all(one.equals(found[0]) for one in found):
+        raise AssertionError("one store has other results than two")
+
+
 def reading(texts: int = TEXTS) -> Iterator[Line]:
     """A statement of ten inputs and thirty conditions, beside Spark's parser once that is warm."""
     inputs = [f"STREAM s{n} WATERMARK at DELAY OF INTERVAL 1 MINUTE AS a{n}" for n in range(INPUTS)]
@@ -141,4 +238,4 @@ def _tell(is_met: bool) -> str:
     return "met" if is_met else "missed"
 
 
-BENCHMARKS = (horizons, newest, reading)
+BENCHMARKS = (horizons, newest, shared, reading)

@@ -23,7 +23,7 @@ from eddy.observe.insight import NO_INSIGHT, Branch, CacheNote, Decision, Insigh
 from eddy.observe.prices import Price, Prices
 from eddy.observe.statistics import NOTHING, Statistic, Statistics, fading
 from eddy.sql import Column
-from eddy.tuples import Hop, Lineage, Packed, Tuples
+from eddy.tuples import Hop, Lineage, Tuples
 from eddy.tuples.arrays import FaultCodes, Floats, Hashes, Integers, KeyCodes, Mask, Numbers, RowIds, Valid
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.lineage import Rule
@@ -191,29 +191,14 @@ class Store(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """What they occupy, indexes included."""
+        """What they occupy, indexes included; rows of several names are counted at the first."""
 
     @property
     def row_bytes(self) -> int:
         """The same without indexes."""
 
-    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
-        """Keep rows, in the order of their arrival; says under which ids."""
-
     def column(self, name: str) -> Held:
         """A column of the rows, now and in later micro-batches."""
-
-    def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: let go of the rows that nothing can meet any more."""
-
-    def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
-        """What must survive a restart: numbers, and rows."""
-
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
-        """Go on from a snapshot; called on a store that is empty.
-
-        Where filters are others than before, what they have said is forgotten, and rows that they drop are left out.
-        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

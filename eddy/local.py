@@ -21,7 +21,7 @@ from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query import Query, Statement
 from eddy.query.explain import explain
-from eddy.sql.values.name_case import fold_case
+from eddy.query.inputs import arrange_sources, spread_sources
 from eddy.tuples.arrow import no_rows, one_batch
 from eddy.tuples.pandas_frames import is_frame, make_frame
 
@@ -120,8 +120,9 @@ def run_local(  # noqa: PLR0913  what a user may say
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
     `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
 
-    `data` has for each stream a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut into micro-batches
-    of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is a whole.
+    `data` has for each stream, or for its source, a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut
+    into micro-batches of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is
+    a whole.
 
     `clock` says what steps and micro-batches take, and `thinking` what policies do: the time of day, less what steps
     have waited for their turn on a busy machine, and the time for which this thread was at work. Policies go by a
@@ -159,26 +160,26 @@ def iter_local(  # noqa: PLR0913  what a user may say
     if isinstance(query, Statement):
         policy = query.choose_policy(policy)
         query, data = _read_statement(query, data)
+    data = arrange_sources(query.streams, data)
     lookup = {table.name for table in query.tables}
     tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
     feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
     first = {name: next(feed, None) for name, feed in feeds.items()}
-    schemas = {name: _read_schema(name, table) for name, table in first.items()}
+    read = {name: _read_schema(name, table) for name, table in first.items()}
     settings = wiring.check_index(index, query)
-    thinking = thinking or clock or time.thread_time
     engine = wiring.engine(
         query,
-        schemas,
+        spread_sources(query.streams, read),
         policy,
         tables=tables,
         clock=clock or time.perf_counter,
         seed=seed,
         index=settings,
         cache_memory=cache_memory,
-        thinking=thinking,
+        thinking=thinking or clock or time.thread_time,
         working=clock or make_work_clock(),
     )
-    steps = _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, schemas)
+    steps = _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, read)
     return Running(engine, steps, _count_batches([data[name] for name in feeds], batch_rows))
 
 
@@ -215,19 +216,31 @@ def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Que
             "run_local: the statement has expressions, groups or DISTINCT, which Spark evaluates after the eddy; run "
             "it on Spark, or select columns and compute the rest from the results"
         )
-    for name, one in data.items():
-        named = [alias for alias, source in statement.sources.items() if fold_case(source) == fold_case(name)]
-        if len(named) > 1 and isinstance(one, Iterator):
-            raise QueryError(
-                f'data "{name}": it is iterated over once, and the statement has it as {quote(named)}; give a list of '
-                "its parts, or a table"
-            )
-    given = {alias: _peek(alias, one) for alias, one in statement.arrange(data).items()}
-    columns = {alias: names for alias, (names, _) in given.items()}
+    found = statement.arrange(data)
+    # Each is looked at once, since what is iterated over may have one beginning only.
+    peeked: dict[int, tuple[list[str], Data]] = {}
+    for alias, one in found.items():
+        if id(one) not in peeked:
+            peeked[id(one)] = _peek(alias, one)
+    columns = {alias: peeked[id(one)][0] for alias, one in found.items()}
     asked = statement.with_columns(columns)
     if asked.after is not None:
         raise QueryError("run_local: select: two columns have one name; give one of them an alias")
-    return asked.query, {alias: one for alias, (_, one) in given.items()}
+    query = asked.ask(found)
+    _check_iterated(query, found)
+    return query, {alias: peeked[id(one)][1] for alias, one in found.items()}
+
+
+def _check_iterated(query: Query, data: Mapping[str, Data]) -> None:
+    """Refuse to read twice what is iterated over once."""
+    origins = {stream.name: stream.origin for stream in query.streams}
+    for one in data.values():
+        named = [alias for alias, other in data.items() if other is one]
+        if isinstance(one, Iterator) and len({origins.get(alias, alias) for alias in named}) > 1:
+            raise QueryError(
+                f"data: it is iterated over once, and the statement has it as {quote(named)}; give a list of its "
+                "parts, or a table, or say the same of both streams"
+            )
 
 
 def _peek(name: str, data: Data) -> tuple[list[str], Data]:
@@ -240,7 +253,8 @@ def _peek(name: str, data: Data) -> tuple[list[str], Data]:
         raise QueryError(_describe_unfit(name, data))
     parts = iter(data)
     first = next(parts, None)
-    return [] if first is None else make_table(name, first).schema.names, chain([] if first is None else [first], parts)
+    names = [] if first is None else make_table(name, first).schema.names
+    return names, chain([] if first is None else [first], parts) if isinstance(data, Iterator) else data
 
 
 def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:

@@ -27,6 +27,7 @@ from eddy.operators.joined_indexes import IndexRoom, JoinIndexes
 from eddy.operators.matching import Matching
 from eddy.operators.passing import Passing
 from eddy.operators.registry import OPERATORS
+from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.stored import pages
 from eddy.operators.stored.held import Held
@@ -45,6 +46,7 @@ from eddy.query.pushed_filter import PushedFilter
 from eddy.query.state_need import CACHE_STATES, FORGET, KEEP
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
+from eddy.tuples.tuples import Appearance
 
 PolicyChoice = policies.PolicyChoice
 make_policy = policies.make_policy
@@ -164,11 +166,14 @@ def list_read_columns(
     features = make_policy(policy, _setting(binding, clock)).features
     # A table of which nothing is read still has rows to join: a column has to say how many.
     found = {name: pa.schema([*binding.find_stored(name)] or [*schema][:1]) for name, schema in schemas.items()}
-    for stream in binding.query.streams:
-        schema = schemas[stream.name]
-        read = {*binding.find_stored(stream.name).names, stream.malformed, stream.arrived}
-        read |= {schema.field(attribute.column.name).name for attribute in features.of(stream.name)}
-        found[stream.name] = pa.schema([field for field in schema if field.name in read])
+    for streams in binding.query.sources.values():
+        # The rows of a source are read once, with what is read under any of its names.
+        schema = schemas[streams[0].name]
+        read = {*binding.find_stored(streams[0].name).names, streams[0].malformed, streams[0].arrived}
+        read |= {schema.field(one.column.name).name for stream in streams for one in features.of(stream.name)}
+        found |= dict.fromkeys(
+            (stream.name for stream in streams), pa.schema([field for field in schema if field.name in read])
+        )
     return found
 
 
@@ -200,11 +205,12 @@ def _setting(binding: Binding, thinking: Clock, cells: int = 1, options: Sequenc
 def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     """Filters alone: no row is kept."""
     (name,) = binding.query.inputs
+    (source,) = binding.query.sources
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    sifts = {one.name: one.sift for one in filters}
-    tariff, stores = read_tariff(binding.query.filters), {name: store}
-    return Machinery(filters, stores, faults, tariff=tariff, sifts=sifts, held=_make_held(binding, stores))
+    sifts, tariff = {one.name: one.sift for one in filters}, read_tariff(binding.query.filters)
+    held = _make_held(binding, {name: store})
+    return Machinery(filters, {name: store}, {source: store}, faults, tariff=tariff, sifts=sifts, held=held)
 
 
 def _make_held(binding: Binding, stores: Mapping[str, Store]) -> Held | None:
@@ -233,8 +239,9 @@ def _build_machinery(
     joins = sort_conditions(query.predicates, binding.types, stems, faults)
     exists = _make_exists(binding, stems, faults)
     for name, table in tables.items():
-        stems[name].append(table, np.zeros(table.num_rows, np.int64), np.arange(table.num_rows))
-        stems[name].settle(None)
+        arrivals = np.arange(table.num_rows)
+        stems[name].rows.append(table, np.zeros(table.num_rows, np.int64), [Appearance(arrivals)])
+        stems[name].rows.settle(None)
     filters = _make_filters(binding, stems, faults)
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
@@ -247,8 +254,9 @@ def _build_machinery(
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
+    rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
     tariff, held = read_tariff(query.filters), _make_held(binding, stems)
-    return Machinery(operators, stems, faults, indexes, caches, tariff, caches.taps, held=held)
+    return Machinery(operators, stems, rows, faults, indexes, caches, tariff, caches.taps, held=held)
 
 
 def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
@@ -292,11 +300,18 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.given}
     numbered = {stream.name for stream in query.streams if counts_rows(query.emit, stream)}
+    # Nobody searches the rows of a single stream, since tables send no tuples; but newer ones may take their places.
+    keeps = len(query.streams) > 1 or bool(numbered)
+    rows = {
+        source: SharedRows(
+            binding.find_stored(streams[0].name), time=streams[0].time, tick_type=binding.tick_type, keeps=keeps
+        )
+        for source, streams in query.sources.items()
+    }
     streams = {
         s.name: Stem(
-            binding.find_stored(s.name),
-            time=s.time,
-            tick_type=binding.tick_type,
+            rows[s.origin],
+            name=s.name,
             delay=s.delay_ticks,
             window=s.window,
             # A row that waits for newer ones stays until these come, whether it can still be met or not.
@@ -304,14 +319,13 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
             filters=own[s.name],
             index=index,
             index_room=room.left,
-            # Nobody searches the rows of a single stream: tables send no tuples.
-            keeps=len(query.streams) > 1 or s.name in numbered,
             numbers=s.name in numbered,
         )
         for s in query.streams
     }
     room.stems.extend(streams.values())
-    tables = {t.name: Stem(binding.find_stored(t.name), filters=own[t.name], index=index) for t in query.tables}
+    looked_up = {t.name: SharedRows(binding.find_stored(t.name)) for t in query.tables}
+    tables = {name: Stem(found, filters=own[name], index=index) for name, found in looked_up.items()}
     return {**streams, **tables}
 
 

@@ -61,17 +61,29 @@ class CodedKeys(NamedTuple):
     valid: Valid
     faults: FaultCodes | None
 
+    def spread(self, places: RowIds, rows: int) -> CodedKeys:
+        """Give the same for some places of more rows; the others have no key."""
+        codes, valid = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+        codes[places] = self.codes
+        valid[places] = True if self.valid is None else self.valid
+        if self.faults is None:
+            return CodedKeys(codes, valid, None)
+        faults = np.zeros(rows, np.uint8)
+        faults[places] = self.faults
+        return CodedKeys(codes, valid, faults)
+
 
 @dataclass(frozen=True)
 class ColumnKey:
     """Codes of an integer or time column: its values.
 
-    Nothing is stored twice.
+    Nothing is stored twice. Two keys `of` different inputs are never the same, though they may share the column.
     """
 
     column: FixedWidth
     exact: bool = True
     faulty: bool = False
+    of: object = None
 
     @property
     def stored(self) -> tuple[Numbers, Valid]:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from eddy.contracts import NO_OTHERS, Others
+from eddy.contracts import Others
 from eddy.operators.stored.columns import decode, encode, find_dtype, is_fixed, is_number, pick_numbers, take_fixed
 from eddy.tuples.arrays import Mask, Numbers, RowIds
 from eddy.tuples.arrow import no_rows, read_raw
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed
+from eddy.tuples.tuples import Appearance
 
 NO_IDS: RowIds = np.empty(0, np.int64)
 
@@ -92,10 +93,11 @@ class Passing:
         """Zero as well."""
         return 0
 
-    def append(self, rows: pa.RecordBatch, ticks: Ticks, arrivals: RowIds) -> RowIds:
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, seen: Sequence[Appearance]) -> RowIds:
         """Hold rows, and give their ids."""
         self.settle(None)
         # They are the only rows of the micro-batch, so they are numbered as they stand.
+        ((arrivals, _),) = seen
         self._rows, self._ids = rows, arrivals
         return arrivals
 
@@ -137,5 +139,10 @@ class Passing:
         """Nothing."""
         return {}, []
 
-    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Others = NO_OTHERS) -> None:
+    def adopt(
+        self, states: Sequence[tuple[Mapping[str, int], Sequence[Packed]]], others: Sequence[Others] = ()
+    ) -> None:
+        """Nothing to go on from."""
+
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Sequence[Others] = ()) -> None:
         """Nothing to go on from."""

@@ -35,6 +35,9 @@ COLUMNS: Mapping[str, tuple[pa.DataType, Sequence[Any]]] = {
 
 NAMES = ("ts", *COLUMNS)
 
+SHARED = "rows"
+"""What the source is called that several streams have."""
+
 ARRIVED = "at"
 """When a row arrived, in streams that have a limit to how far ahead of that its time may be."""
 
@@ -120,6 +123,8 @@ class Case:
     asks: Sequence[Asking] = ()
     emit: str = "begin"
     every: float | None = None
+    shared: Sequence[str] = ()
+    """Streams that are said to be one source."""
 
     @property
     def inputs(self) -> list[str]:
@@ -137,6 +142,7 @@ class Case:
                     delay=_length(source.delay, clock),
                     max_ahead=_length(source.max_ahead, clock),
                     arrived=source.arrived,
+                    source=SHARED if name in self.shared else None,
                 )
                 for (name, source), clock in zip(self.streams.items(), self.clocks.values(), strict=True)
             ],
@@ -167,7 +173,13 @@ class Case:
     def data(self) -> dict[str, pa.Table]:
         """Every input as a table."""
         rows = {**{name: self.rows[name] for name in self.inputs}, **{one.table: one.rows for one in self.asks}}
-        return {name: pa.Table.from_pylist(list(some), schema=self.schema(name)) for name, some in rows.items()}
+        found = {name: pa.Table.from_pylist(list(some), schema=self.schema(name)) for name, some in rows.items()}
+        # Streams of one source have the very same rows.
+        return found | dict.fromkeys(self.shared, found[self.shared[0]]) if self.shared else found
+
+    def by_source(self, rows: Mapping[str, Any]) -> dict[str, Any]:
+        """What streams have, as an engine takes it: by their sources."""
+        return {SHARED if name in self.shared else name: some for name, some in rows.items()}
 
     def schema(self, name: str) -> pa.Schema:
         """An input's columns; a table's time is an integer like any other."""
@@ -254,15 +266,17 @@ def cases(
     faults: bool = False,
     crowded: bool = False,
     alone_by_rows: bool = False,
+    shared: bool = False,
 ) -> Case:
-    """A query of two to six inputs; now and then two streams of one source, or predicates without an answer.
+    """A query of two to six inputs; now and then several streams have one source, or predicates have no answer.
 
-    Windows of rows have a meaning in a query over one stream where results are told later. Where it is crowded there
-    are many rows, and few conditions beside those that connect the inputs: then most of the answers have rows.
+    Windows of rows have a meaning in a query over one stream where results are told later. Where streams are to be
+    `shared` two always have one source, and are said to. Where it is crowded there are many rows, and few conditions
+    beside those that connect the inputs: then most of the answers have rows.
     """
     faults = faults and (crowded or draw(st.booleans()))
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
-    streams = names[: draw(st.integers(1, len(names)))]
+    streams = names[: draw(st.integers(2 if shared else 1, len(names)))]
     kind = draw(st.sampled_from(CLOCKS)) if clocks else (INTEGER,)
     times = {name: draw(st.sampled_from(kind)) for name in streams}
     least = 4 if len(names) < 4 else 2
@@ -274,17 +288,18 @@ def cases(
         size = st.just(most * 2 // 3) if crowded else st.sampled_from([0, least])
         row = records(times.get(name, INTEGER), arrived=limits.get(name) is not None)
         rows[name] = draw(st.lists(row, min_size=draw(size), max_size=most))
-    if len(streams) > 1 and draw(st.integers(0, 4)) == 0:
-        one, other = streams[:2]
-        rows[other], times[other], limits[other] = rows[one], times[one], limits[one]
+    alike = draw(likenesses(streams)) if shared or draw(st.integers(0, 4)) == 0 else []
+    for other in alike[1:]:
+        rows[other], times[other], limits[other] = rows[alike[0]], times[alike[0]], limits[alike[0]]
     by_rows = by_rows and (len(streams) > 1 or alone_by_rows)
     asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
     if faults and crowded:
         asked = fallible(names)
     found = draw(asked)
     conditions = draw(graphs(names, faults=faults, more=0 if crowded else len(names)))
+    asked_of = {name: draw(sources(times[name], limits[name], late=late, by_rows=by_rows)) for name in streams}
     return Case(
-        streams={name: draw(sources(times[name], limits[name], late=late, by_rows=by_rows)) for name in streams},
+        streams=asked_of | {other: replace(asked_of[other], delay=asked_of[alike[0]].delay) for other in alike},
         clocks=times,
         tables=names[len(streams) :],
         rows=rows,
@@ -293,7 +308,15 @@ def cases(
         batch_rows=draw(st.sampled_from([1, 2, 3, 7, 1000])),
         after=draw(waits(len(found))),
         index=draw(st.none() | indexes.choices(tuple(names))) if conditions else None,
+        shared=alike if shared or draw(st.booleans()) else (),
     )
+
+
+@st.composite
+def likenesses(draw: st.DrawFn, streams: Sequence[str]) -> list[str]:
+    """Two or three streams that are the same rows; none where there is one."""
+    some = draw(st.permutations(streams))[: draw(st.integers(2, 3))]
+    return [name for name in streams if name in some] if len(streams) > 1 else []
 
 
 @st.composite
@@ -321,8 +344,11 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
     if draw(st.integers(0, 3)):
         last = {name: _latest(case.clocks[name], source) for name, source in case.streams.items()}
         case = replace(case, rows={**case.rows, **{name: [*case.rows[name], row] for name, row in last.items()}})
+    lengths = st.sampled_from([0, 3, 8])
+    # Streams of one source have one delay.
+    delays = dict.fromkeys(case.shared, draw(lengths))
     streams = {
-        name: replace(source, delay=draw(st.sampled_from([0, 3, 8])) * _unit(case.clocks[name]))
+        name: replace(source, delay=delays.get(name, draw(lengths)) * _unit(case.clocks[name]))
         for name, source in case.streams.items()
     }
     bounded = any(source.span is not None or source.rows is not None for source in streams.values())

@@ -25,6 +25,7 @@ from eddy.comparison.workload import Workload
 from eddy.errors import QueryError, check_whole, quote, unknown_name
 from eddy.local import BATCH_ROWS, Data, make_table
 from eddy.query import Query, Window
+from eddy.query.inputs import arrange_sources
 from eddy.redaction import HIDDEN, is_secret
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ def _workload(query: Query, data: Mapping[str, Data], drift_points: Sequence[int
     """The data as whole tables, since every policy runs over it."""
     if not isinstance(data, Mapping):
         raise QueryError(f'compare: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
-    for name in query.given:
+    data = arrange_sources(query.streams, data)
+    for name in (*query.sources, *(table.name for table in query.tables)):
         if name not in data:
             raise QueryError(f'compare: expected data for "{name}", got only {quote(data)}')
     tables = {name: make_table(name, value) for name, value in data.items()}
@@ -235,8 +237,8 @@ class Given:
         """Give the data, or the first rows of each stream."""
         if rows is None:
             return self.given
-        streams = {stream.name for stream in self.given.query.streams}
-        data = {name: t.slice(0, rows) if name in streams else t for name, t in self.given.data.items()}
+        sources = self.given.query.sources
+        data = {name: t.slice(0, rows) if name in sources else t for name, t in self.given.data.items()}
         return replace(self.given, data=data)
 
     @cached_property

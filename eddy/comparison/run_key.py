@@ -50,6 +50,7 @@ def query_text(query: Query) -> dict[str, Any]:
         "streams": [
             f"{s.name} by {s.time or 'no time'}, {s.window}, delay {s.delay}, ahead {s.max_ahead}"
             + ("" if s.arrived is None else f" of {s.arrived}")
+            + (f", rows of {s.origin}" if len(query.list_names(s.name)) > 1 else "")
             for s in query.streams
         ],
         "tables": [table.name for table in query.tables],

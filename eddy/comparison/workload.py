@@ -50,7 +50,7 @@ class Workload:
     @property
     def tuples(self) -> int:
         """Count the rows of the streams."""
-        return sum(self.data[stream.name].num_rows for stream in self.query.streams)
+        return sum(self.data[stream.origin].num_rows for stream in self.query.streams)
 
     def cut(self, batch_rows: int) -> Mapping[str, Any]:
         """Give the data as `run_local` takes it: tables, or micro-batches of one time for all streams.
@@ -66,7 +66,7 @@ class Workload:
         """
         if not self.paced:
             return self.data
-        times = {stream.name: self.data[stream.name][self.paced].to_numpy() for stream in self.query.streams}
+        times = {source: self.data[source][self.paced].to_numpy() for source in self.query.sources}
         ends = [(of_stream.min(), of_stream.max()) for of_stream in times.values() if len(of_stream)]
         first, last = min(one[0] for one in ends), max(one[1] for one in ends) + 1
         edges = np.linspace(first, last, -(-self.tuples // (batch_rows * len(times))) + 1)
@@ -86,7 +86,7 @@ class Workload:
         columns = [
             str(Column(stream.name, column.name))
             for stream in self.query.streams
-            for column in self.data[stream.name].schema
+            for column in self.data[stream.origin].schema
             if can_classify(column.type) and str(Column(stream.name, column.name)) not in self.hidden
         ]
         return {

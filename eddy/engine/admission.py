@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from eddy.engine.row_times import read_times
+from eddy.engine.row_times import Timed, read_times
 from eddy.errors import QueryError, quote
 from eddy.query import Rows, Stream
 from eddy.query.binding import Binding
@@ -24,6 +24,7 @@ from eddy.query.emit import counts_rows
 from eddy.query.inputs import FAILING
 from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
+from eddy.tuples.tuples import Appearance
 
 Tick = int | float
 
@@ -35,28 +36,40 @@ NONE_DROPPED = {"untimed": 0, "late": 0, "ahead": 0, "keyless": 0, "malformed": 
 
 
 class Admitted(NamedTuple):
-    """The rows of one stream that take part, in order of arrival.
+    """The rows of one stream in a micro-batch.
 
-    `arrivals` number the rows among all rows of the micro-batch. `came` counts the rows that came, `dropped` those
-    that take no part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`. `places`
-    are those of the rows among all that came, or None if they are as they came.
+    `seen` says how the rows of its source appear in it. `came` counts the rows that came, `dropped` those that take no
+    part. `copies` are rows that another cell counts; they are neither in `came` nor in `dropped`.
+    """
+
+    seen: Appearance
+    came: int
+    copies: int
+    dropped: Mapping[str, int]
+
+
+class AdmittedRows(NamedTuple):
+    """The rows of one source that take part in some of its streams, in order of arrival.
+
+    `places` are those of the rows among all that came, or None if they are as they came.
     """
 
     rows: pa.RecordBatch
     ticks: Ticks
-    arrivals: Integers
-    came: int
-    copies: int
-    dropped: Mapping[str, int]
-    places: RowIds | None = None
+    places: RowIds | None
+    streams: Mapping[str, Admitted]
 
 
 class Sorted(NamedTuple):
-    """The rows of one stream that take part, by time; how many were dropped, and why; and where the rows stood."""
+    """The rows of one source that take part, by time, and where they stood.
+
+    For each of its streams it says which of them those are, None for all, how many were dropped, and why.
+    """
 
     rows: pa.RecordBatch
     ticks: Ticks
-    dropped: Mapping[str, int]
+    taken: Mapping[str, RowIds | None]
+    dropped: Mapping[str, Mapping[str, int]]
     places: RowIds | None = None
 
 
@@ -64,13 +77,14 @@ class Sorted(NamedTuple):
 class Mark:
     """The watermark, or None while there is none.
 
-    `copies` marks the rows of some streams that are copies: another cell counts them. `newest` says how far streams
-    have come with this micro-batch, where somebody knows more than its rows say; `following` is the watermark of the
-    next one then.
+    `copies` marks the rows of some streams that are copies: another cell counts them. `wanted` marks those rows of a
+    source that are some stream's, where not all are. `newest` says how far streams have come with this micro-batch,
+    where somebody knows more than its rows say; `following` is the watermark of the next one then.
     """
 
     watermark: Tick | None
     copies: Mapping[str, Mask] = field(default_factory=dict)
+    wanted: Mapping[str, Mask] = field(default_factory=dict)
     newest: Mapping[str, Tick] = field(default_factory=dict)
     following: Tick | None = None
 
@@ -105,32 +119,31 @@ class Gate:
         """
         return math.floor(length) if self._binding.tick_type is np.int64 else length
 
-    def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, Admitted]:
-        """Sort out the rows of one micro-batch; old ones are late."""
-        streams = self._binding.query.streams
-        for stream in streams:
-            if stream.name not in batch:
-                raise QueryError(f'data: micro-batch {number} has no rows of "{stream.name}"; give it an empty batch')
-            self._check(stream.name, batch[stream.name], number)
+    def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, AdmittedRows]:
+        """Sort out the rows of one micro-batch, source by source; old ones are late."""
+        sources = self._binding.query.sources
+        for source, (first, *_) in sources.items():
+            if source not in batch:
+                raise QueryError(f'data: micro-batch {number} has no rows of "{source}"; give it an empty batch')
+            self._check(first.name, batch[source], number)
         for name, newest in mark.newest.items():
             self._note_newest(name, newest)
-        passed = {s.name: self._pass(s, batch[s.name], mark) for s in streams}
-        for stream in streams:
+        passed = {source: self._pass(streams, batch[source], mark) for source, streams in sources.items()}
+        origins = {stream.name: stream.origin for stream in self._binding.query.streams}
+        for stream in self._binding.query.streams:
             if stream.bad_rows == FAILING:
-                self._refuse(stream, number, passed[stream.name].dropped)
-        copied = {name: int(mask.sum()) for name, mask in mark.copies.items()}
-        arrivals = self._number_rows([part.ticks for part in passed.values()])
+                self._refuse(stream, number, passed[stream.origin].dropped[stream.name])
+        # Rows of equal times keep the order of the streams, so each stream of a source numbers them for itself.
+        numbers = self._number_rows([passed[source].ticks for source in origins.values()])
+        arrivals = dict(zip(origins, numbers, strict=True))
         return {
-            name: Admitted(
-                rows=part.rows,
-                ticks=part.ticks,
-                arrivals=order,
-                came=batch[name].num_rows - copied.get(name, 0),
-                copies=copied.get(name, 0),
-                dropped=part.dropped,
-                places=part.places,
+            source: AdmittedRows(
+                rows=found.rows,
+                ticks=found.ticks,
+                places=found.places,
+                streams={s.name: _admit_under(s, batch[source], found, arrivals[s.name], mark) for s in streams},
             )
-            for (name, part), order in zip(passed.items(), arrivals, strict=True)
+            for (source, streams), found in zip(sources.items(), passed.values(), strict=True)
         }
 
     def describe(self) -> str:
@@ -162,36 +175,38 @@ class Gate:
     #     late          .  .  .  x  .  .  .  .      known, but below the watermark
     #     keyless       .  .  .  .  x  .  .  .      on time, but null in a join key
     #     chosen        .  .  .  .  .  x  x  x      sorted by time, they take part
-    def _pass(self, stream: Stream, rows: pa.RecordBatch, mark: Mark) -> Sorted:
-        timed = read_times(stream, rows, self._binding.tick_type)
-        keyed = _mask_valid(rows, self._binding.keys[stream.name])
+    def _pass(self, streams: Sequence[Stream], rows: pa.RecordBatch, mark: Mark) -> Sorted:
+        # What is said of the times of a source is said of all of its streams.
+        timed = read_times(streams[0], rows, self._binding.tick_type)
+        keyed = {stream.name: _mask_valid(rows, self._binding.keys[stream.name]) for stream in streams}
+        wanted = {stream.name: mark.wanted.get(stream.name) for stream in streams}
         ticks, known = timed.ticks, timed.known
         # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
-        if known is None and keyed is None and self._is_plain(ticks, mark.watermark):
-            self._note_newest_of(stream, ticks)
-            return Sorted(rows, ticks, NONE_DROPPED)
+        has_all = all(mask is None for mask in (known, *keyed.values(), *wanted.values()))
+        if has_all and self._is_plain(ticks, mark.watermark):
+            self._note_newest_of(streams, ticks)
+            return Sorted(rows, ticks, dict.fromkeys(keyed), dict.fromkeys(keyed, NONE_DROPPED))
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
-        self._note_newest_of(stream, ticks[present])
+        self._note_newest_of(streams, ticks[present])
         # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
         late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
         kept = present & ~late
-        keyless = kept & ~(everywhere if keyed is None else keyed)
-        # Another cell counts the copies; here they only take part.
-        counted = ~mark.copies[stream.name] if stream.name in mark.copies else everywhere
-        sorted_out = {
-            "untimed": timed.untimed,
-            "late": late,
-            "ahead": timed.ahead,
-            "keyless": keyless,
-            "malformed": timed.malformed,
-        }
-        dropped = {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
-        # A window of rows counts every row of the stream, also one that joins nothing.
-        chosen = np.flatnonzero(kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        taken, dropped = {}, {}
+        for stream in streams:
+            name = stream.name
+            own = _or_all(wanted[name], everywhere)
+            keyless = kept & ~_or_all(keyed[name], everywhere)
+            # Another cell counts the copies; here they only take part.
+            counted = own & ~mark.copies[name] if name in mark.copies else own
+            dropped[name] = _count_dropped(timed, late, keyless, counted)
+            # A window of rows counts every row of the stream, also one that joins nothing.
+            taken[name] = own & (kept if isinstance(stream.window, Rows) else kept & ~keyless)
+        chosen = np.flatnonzero(np.logical_or.reduce(list(taken.values())))
         # Stable, so that rows of one time keep the order of their source: a replay then arrives in the same order.
         chosen = chosen[np.argsort(ticks[chosen], kind="stable")]
-        return Sorted(rows.take(pa.array(chosen)), ticks[chosen], dropped, chosen)
+        places = {name: _find_places(mask[chosen]) for name, mask in taken.items()}
+        return Sorted(rows.take(pa.array(chosen)), ticks[chosen], places, dropped, chosen)
 
     def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
         """Raise an error for bad rows, if the stream asks for it."""
@@ -209,9 +224,11 @@ class Gate:
                 'source, or let bad_rows = "drop" count them and go on'
             )
 
-    def _note_newest_of(self, stream: Stream, ticks: Ticks) -> None:
+    def _note_newest_of(self, streams: Sequence[Stream], ticks: Ticks) -> None:
         if len(ticks):
-            self._note_newest(stream.name, ticks.max().item())
+            newest = ticks.max().item()
+            for stream in streams:
+                self._note_newest(stream.name, newest)
 
     def _note_newest(self, name: str, newest: Tick) -> None:
         """Note how far a stream has come."""
@@ -258,6 +275,38 @@ class Gate:
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
             raise QueryError(_describe_difference(name, number, expected, rows.schema))
+
+
+def _admit_under(stream: Stream, came: pa.RecordBatch, found: Sorted, arrivals: Integers, mark: Mark) -> Admitted:
+    """Say how the rows of a source appear in one of its streams."""
+    name = stream.name
+    copied = int(mark.copies[name].sum()) if name in mark.copies else 0
+    own = int(mark.wanted[name].sum()) if name in mark.wanted else came.num_rows
+    return Admitted(
+        seen=Appearance(arrivals, found.taken[name]), came=own - copied, copies=copied, dropped=found.dropped[name]
+    )
+
+
+def _count_dropped(timed: Timed, late: Mask, keyless: Mask, counted: Mask) -> dict[str, int]:
+    """Count the rows that are dropped, each where it is first."""
+    sorted_out = {
+        "untimed": timed.untimed,
+        "late": late,
+        "ahead": timed.ahead,
+        "keyless": keyless,
+        "malformed": timed.malformed,
+    }
+    return {kind: 0 if mask is None else int((mask & counted).sum()) for kind, mask in sorted_out.items()}
+
+
+def _or_all(mask: Mask | None, everywhere: Mask) -> Mask:
+    """Give a mask; None stands for all rows."""
+    return everywhere if mask is None else mask
+
+
+def _find_places(mask: Mask) -> RowIds | None:
+    """Find the places of rows; None for all of them."""
+    return None if mask.all() else np.flatnonzero(mask)
 
 
 def _mask_valid(rows: pa.RecordBatch, columns: Sequence[str]) -> Mask | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from eddy.classes.classifier import Classifier, Look
 from eddy.contracts import Clock, Others, Policy
 from eddy.engine import emission
-from eddy.engine.admission import Admitted, Gate, Mark
+from eddy.engine.admission import AdmittedRows, Gate, Mark
 from eddy.engine.counting import Came, Counting, Settled
 from eddy.engine.emission import Emission, Picked, Rejected
 from eddy.engine.machinery import Machinery, Waiting
@@ -30,7 +30,7 @@ from eddy.errors import EngineError
 from eddy.observe.counters import Counters, StreamCount
 from eddy.observe.prices import Prices
 from eddy.predicates.setup import prepare
-from eddy.query import fingerprint
+from eddy.query import Stream, fingerprint
 from eddy.query.binding import Binding
 from eddy.query.pushed_filter import PushedFilter
 from eddy.routing.router import Router
@@ -69,7 +69,7 @@ class Engine:
         self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
         self._parts = fingerprint.of(binding) if parts is None else parts
         self._pushed = pushed
-        self._stores = machinery.stores
+        self._stores, self._rows = machinery.stores, machinery.rows
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
         self._faults = machinery.faults
         self._outlet = Emission(binding, self._stores, self._faults)
@@ -101,7 +101,7 @@ class Engine:
         return dict(self._gate.newest)
 
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
-        """Process one micro-batch; it is over when the iterator is.
+        """Process one micro-batch, the rows of each source; it is over when the iterator is.
 
         The watermark is that of the rows of earlier micro-batches, unless `next_mark` says what it is: one of several
         cells sees only a part of the rows.
@@ -133,8 +133,8 @@ class Engine:
 
         Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
         """
-        (name,) = self._streams
-        for picked in list(self._run({name: rows}, None, self._pick)):
+        (source,) = self._binding.query.sources
+        for picked in list(self._run({source: rows}, None, self._pick)):
             return picked
         return Picked(np.empty(0, np.int64), None if self._is_alone else no_rows(self.schema))
 
@@ -185,8 +185,8 @@ class Engine:
         paused, started = 0.0, self._clock()
         held = mark or self._gate.next_mark()
         admitted = self._gate.admit(batch, self._batch, held)
-        self._places = {name: part.places for name, part in admitted.items()}
-        arrived = [self._build(name, rows) for name, rows in admitted.items()]
+        self._places = {name: part.places for part in admitted.values() for name in part.streams}
+        arrived = self._build(admitted)
         self._check_room()
         for emitted in emit(self._rounds.route(arrived, self._chance())):
             left = self._clock()
@@ -203,8 +203,8 @@ class Engine:
     def _settle(self, watermark: float | None) -> Settled:
         """Let go of the rows that are past, and choose how the others are found."""
         started = self._clock()
-        for store in self._stores.values():
-            store.settle(watermark)
+        for rows in self._rows.values():
+            rows.settle(watermark)
         settled = self._clock()
         indexed = self._indexes.settle()
         # The indexes have what room rows leave, and caches what is left then.
@@ -233,8 +233,9 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _count_streams(self, admitted: Mapping[str, Admitted]) -> dict[str, StreamCount]:
+    def _count_streams(self, admitted: Mapping[str, AdmittedRows]) -> dict[str, StreamCount]:
         """Count the rows that came, and those that are stored now."""
+        parts = {name: part for rows in admitted.values() for name, part in rows.streams.items()}
         return {
             name: StreamCount(
                 rows=part.came,
@@ -244,7 +245,7 @@ class Engine:
                 nbytes=self._streams[name].nbytes,
                 newest=self._gate.newest.get(name),
             )
-            for name, part in admitted.items()
+            for name, part in ((name, parts[name]) for name in self._streams)
         }
 
     def read_counters(self) -> Counters:
@@ -258,8 +259,9 @@ class Engine:
         self._check_between("snapshot")
         numbers: dict[str, Any] = {}
         tables: dict[str, Sequence[Packed]] = {}
-        for name, store in self._streams.items():
-            numbers[name], tables[f"stream {name}"] = store.snapshot()
+        for source, streams in self._binding.query.sources.items():
+            name = _name_rows(streams)
+            numbers[name], tables[f"stream {name}"] = self._rows[source].snapshot()
         state = self._policy.snapshot()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
@@ -304,17 +306,19 @@ class Engine:
         change = fingerprint.check(meta["query"], self._parts, self._pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
-        for name, store in self._streams.items():
-            pushed = [s for s in self._pushed if s.stream == name and s.name in change.forgotten]
-            store.restore(meta["numbers"][name], tables[f"stream {name}"], Others(change.forgotten, pushed))
+        is_joined = [
+            self._restore_rows(source, meta["numbers"], tables, change.forgotten)
+            for source in self._binding.query.sources
+        ]
         if self._held is not None:
             self._held.restore(meta["held"], tables["held"])
         is_as_dear = self._restore_costs(meta, change.forgotten)
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)
         self._indexes.restore(meta.get("tuning", {}))
-        # Rows that other filters have let go of, or keep, have no combinations that are saved.
-        if not change:
+        # Rows that other filters have let go of, or keep, have no combinations that are saved, nor have those of stores
+        # that have become one.
+        if not (change or any(is_joined)):
             self._caches.restore(meta.get("caches", {}), tables)
         # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
         # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
@@ -324,6 +328,23 @@ class Engine:
             arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
             restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
             self._counting.restore_learned(meta)
+
+    def _restore_rows(
+        self,
+        source: str,
+        numbers: Mapping[str, Mapping[str, int]],
+        tables: Mapping[str, Sequence[Packed]],
+        forgotten: frozenset[str],
+    ) -> bool:
+        """Go on with the rows of a source; tells whether each of its streams had its own in the snapshot."""
+        streams = self._binding.query.sources[source]
+        new = [one for one in self._pushed if one.name in forgotten]
+        others = [Others(forgotten, [one for one in new if one.stream == stream.name]) for stream in streams]
+        if (name := _name_rows(streams)) in numbers:
+            self._rows[source].restore(numbers[name], tables[f"stream {name}"], others)
+            return False
+        self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
+        return True
 
     def _restore_costs(self, meta: Mapping[str, Any], forgotten: Collection[str]) -> bool:
         """Go on with what operators cost and let pass, but for some; tells whether it still holds."""
@@ -353,13 +374,23 @@ class Engine:
 
         return chance
 
-    def _build(self, name: str, admitted: Admitted) -> StoredTuples:
-        """Store the rows of a stream, unfiltered, as new tuples."""
-        ids = self._stores[name].append(admitted.rows, admitted.ticks, admitted.arrivals)
-        self._classifier.arrive(name, admitted.rows, int(ids[0]) if len(ids) else 0)
-        return StoredTuples(Tuples(self._router.machine.start(name), {name: ids}), admitted.arrivals)
+    def _build(self, admitted: Mapping[str, AdmittedRows]) -> list[StoredTuples]:
+        """Store the rows of each source, unfiltered, as new tuples of its streams."""
+        built: dict[str, StoredTuples] = {}
+        for source, (rows, ticks, _, streams) in admitted.items():
+            ids = self._rows[source].append(rows, ticks, [part.seen for part in streams.values()])
+            for name, ((arrivals, taken), *_) in streams.items():
+                self._classifier.arrive(name, rows, int(ids[0]) if len(ids) else 0)
+                own, numbers = (ids, arrivals) if taken is None else (ids.take(taken), arrivals.take(taken))
+                built[name] = StoredTuples(Tuples(self._router.machine.start(name), {name: own}), numbers)
+        return [built[name] for name in self._streams]
 
     def _classify(self, tuples: Tuples) -> Look:
         """Look at the buckets of the rows that set tuples off."""
         origin = tuples.lineage.origin
         return self._classifier.buckets(origin, tuples.ids[origin])
+
+
+def _name_rows(streams: Sequence[Stream]) -> str:
+    """Name the rows of a source in a state: by the streams that have them, however the source is called."""
+    return ", ".join(sorted(stream.name for stream in streams))

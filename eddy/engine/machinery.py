@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from eddy.contracts import Operator, Store
+from eddy.contracts import Operator, Others, Store
 from eddy.observe.caching import CacheCount
 from eddy.observe.indexing import Indexed
 from eddy.observe.tariff import NO_TARIFF, Tariff
@@ -16,6 +16,33 @@ from eddy.routing.sieve import NO_SIFTS, Sift
 from eddy.taps import NO_TAPS, Taps
 from eddy.tuples import Packed
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.event_time import Ticks
+from eddy.tuples.tuples import Appearance
+
+
+class SourceRows(Protocol):
+    """The rows of one source, which the query has under one name or several: each has a store of its own."""
+
+    def append(self, rows: pa.RecordBatch, ticks: Ticks, seen: Sequence[Appearance]) -> RowIds:
+        """Keep rows, in the order of their arrival; says under which ids. `seen` is how they appear under each name."""
+
+    def settle(self, watermark: float | None) -> None:
+        """End the micro-batch: let go of the rows that nothing can meet any more."""
+
+    def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
+        """What must survive a restart: numbers, and rows."""
+
+    def adopt(
+        self, states: Sequence[tuple[Mapping[str, int], Sequence[Packed]]], others: Sequence[Others] = ()
+    ) -> None:
+        """Go on from snapshots of stores that each name had for itself, in a store that is empty."""
+
+    def restore(self, numbers: Mapping[str, int], packed: Sequence[Packed], others: Sequence[Others] = ()) -> None:
+        """Go on from a snapshot; called on a store that is empty.
+
+        Where filters are others than before, what they have said is forgotten, and rows that they drop are left out.
+        `others` are those of each name.
+        """
 
 
 class Indexes(Protocol):
@@ -103,10 +130,14 @@ class Waiting(Protocol):
 
 
 class Machinery(NamedTuple):
-    """An engine's parts besides its policy."""
+    """An engine's parts besides its policy.
+
+    `stores` has those of all inputs, `rows` those of all sources, and of tables.
+    """
 
     operators: Sequence[Operator]
     stores: Mapping[str, Store]
+    rows: Mapping[str, SourceRows]
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES

@@ -108,7 +108,8 @@ class Report:
 
         Counted are rows that came, were dropped, and are stored at its end. In Spark a row may be in several cells: it
         is counted in one, and the others are its `copies`. `newest` is the newest time that the stream has shown so
-        far, late rows included: the next watermark is the least of these, each less the delay of its stream.
+        far, late rows included: the next watermark is the least of these, each less the delay of its stream. Streams of
+        one source have one store: it has as many rows for each of them, and its bytes are counted at the first.
         """
         rows = [{"batch": c.batch, "stream": name, **asdict(s)} for c in self.counters for name, s in c.streams.items()]
         frame = make_frame(rows, ["batch", "stream", *(f.name for f in fields(StreamCount))])

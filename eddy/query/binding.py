@@ -39,6 +39,11 @@ class Binding:
         return next((event_time.find_kind(kind, where=f'stream "{s.name}"') for s, kind in timed), None)
 
     def find_stored(self, name: str) -> pa.Schema:
+        """Give the columns of an input that anything reads, under this name of its rows or under another one."""
+        read = {f.name for one in self.query.list_names(name) for f in self.find_read(one)}
+        return pa.schema([field for field in self.schemas[name] if field.name in read])
+
+    def find_read(self, name: str) -> pa.Schema:
         """Give the columns of an input that anything reads."""
         # Stored are columns of the answer, the conditions and the clock; classifiers read theirs on arrival only.
         read = {column for column, _ in self.outputs}
@@ -112,6 +117,7 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
     # From here on every name is as the inputs spell it, so nothing below compares names in any case.
     query = spell_query(query, schemas)
     types = {Column(name, f.name): f.type for name in query.given for f in schemas[name]}
+    _check_sources(query, schemas)
     _check_times(query, schemas)
     for stream in query.streams:
         _check_by(stream, schemas[stream.name])
@@ -167,6 +173,18 @@ def can_pick(data_type: pa.DataType) -> bool:
     except pa.ArrowNotImplementedError:
         return False
     return True
+
+
+def _check_sources(query: Query, schemas: Mapping[str, pa.Schema]) -> None:
+    """Refuse streams of one source with different columns: they cannot be the same rows."""
+    for source, (first, *others) in query.sources.items():
+        for other in others:
+            one, two = schemas[first.name], schemas[other.name]
+            if one.names != two.names or one.types != two.types:
+                raise QueryError(
+                    f'data: streams {quote([first.name, other.name])} are one source, "{source}", and have other '
+                    "columns; give its rows once, by that name"
+                )
 
 
 def _check_times(query: Query, schemas: Mapping[str, pa.Schema]) -> None:

@@ -29,8 +29,11 @@ _RANGE = re.compile(r"Range\('(.*)'\)")
 WHERE = "checkpoint"
 """What errors call the texts of a checkpoint."""
 
-FILTER, COLUMN, WINDOW = 'filter "', ': column "', ": window"
+FILTER, COLUMN, WINDOW, SHARED = 'filter "', ': column "', ": window", ": rows"
 """How the names of some parts begin or go on."""
+
+TOGETHER = "stored once for "
+"""How the part of a stream begins that shares its rows with others; their names follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +83,11 @@ def of(binding: Binding) -> dict[str, str]:
             parts[name_time(stream.name)] = stream.time
         parts[f"{place}{WINDOW}"] = str(stream.window)
         parts[f"{place}: delay"] = str(stream.delay)
-        parts |= {name_column(stream.name, f.name): str(f.type) for f in binding.find_stored(stream.name)}
+        parts |= {name_column(stream.name, f.name): str(f.type) for f in binding.find_read(stream.name)}
+    for several in query.sources.values():
+        if len(several) > 1:
+            told = f"{TOGETHER}{', '.join(sorted(stream.name for stream in several))}"
+            parts |= {f'stream "{stream.name}"{SHARED}': told for stream in several}
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
@@ -139,16 +146,30 @@ def _refuse(differences: Sequence[str]) -> None:
 
 
 def _find_differences(saved: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    """Tell which parts differ; the same in other words is no difference."""
-    before, now = spell_parts(saved), spell_parts(wanted)
+    """Tell which parts differ; the same in other words is no difference, nor is one store where there were several."""
+    before, now = spell_parts(_spread_columns(saved)), spell_parts(wanted)
     return [
         _tell_missing(part, wanted)
         if COLUMN in part and part not in before
         else f"{shorten(part)}: the checkpoint has {_quote_part(before.get(part))}, "
         f"the query has {_quote_part(now.get(part))}"
         for part in dict.fromkeys((*now, *before))
-        if before.get(part) != now.get(part) and not (part not in now and COLUMN in part)
+        if before.get(part) != now.get(part)
+        and not (part not in now and COLUMN in part)
+        and not (part not in before and part.endswith(SHARED))
     ]
+
+
+def _spread_columns(parts: Mapping[str, str]) -> dict[str, str]:
+    """Give streams that share their rows the columns of each other."""
+    found = dict(parts)
+    for place, told in parts.items():
+        if place.endswith(SHARED) and told.startswith(TOGETHER):
+            others = [f'stream "{name}"{COLUMN}' for name in told.removeprefix(TOGETHER).split(", ")]
+            own = f"{place.removesuffix(SHARED)}{COLUMN}"
+            columns = [(part, kind) for part, kind in parts.items() if part.startswith(own)]
+            found |= {f"{other}{part.removeprefix(own)}": kind for other in others for part, kind in columns}
+    return found
 
 
 def _compare_filters(saved: Mapping[str, str], wanted: Mapping[str, str]) -> FilterChange:

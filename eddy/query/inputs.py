@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
-from eddy.errors import QueryError, check_whole
+from eddy.errors import QueryError, check_whole, quote
 from eddy.query.validation import check_name, fill, read_length, texts
+
+Given = TypeVar("Given")
 
 DROPPED, FAILING = "drop", "fail"
 
@@ -99,6 +102,10 @@ class Stream:
     Rows that can be in no answer are bad: those without a time, those that are ahead, those without a value for an
     equality, and those that `malformed`, a column of their source, says something about. `bad_rows` says whether they
     are dropped and counted, or fail the query. `arrived` and `malformed` are in the answer only if they are selected.
+
+    Streams of one `source` are the same rows under several names, as in a self-join: they are read, sent and stored
+    once. Windows may differ; times, delays, and what is said of bad rows must agree. A stream is its own source unless
+    it says otherwise, so `Stream("b", source="a")` has the rows of `Stream("a")`.
     """
 
     name: str
@@ -109,6 +116,7 @@ class Stream:
     arrived: str | None = field(default=None, kw_only=True)
     bad_rows: str = field(default=DROPPED, kw_only=True)
     malformed: str | None = field(default=None, kw_only=True)
+    source: str | None = field(default=None, kw_only=True, compare=False)
     _lengths: tuple[object, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -121,14 +129,15 @@ class Stream:
             if length is not None:
                 read_length(length, f"{where}: {name}")
         # Two streams are equal when these are as long, however that is written.
-        told = [(self.delay_ticks, isinstance(self.delay, str)), (self.ahead_ticks, isinstance(self.max_ahead, str))]
-        fill(self, "_lengths", tuple(told))
+        lengths = ((self.delay_ticks, isinstance(self.delay, str)), (self.ahead_ticks, isinstance(self.max_ahead, str)))
+        fill(self, "_lengths", lengths)
         self._check_timed(where)
         if self.bad_rows not in BAD_ROWS:
             raise QueryError(f"{where}: bad_rows: expected {' or '.join(map(repr, BAD_ROWS))}, got {self.bad_rows!r}")
-        for name, column in (("malformed", self.malformed), ("arrived", self.arrived)):
-            if column is not None and (not isinstance(column, str) or not column):
-                raise QueryError(f"{where}: {name}: expected the name of a column, got {column!r}")
+        for name, kind in (("malformed", "column"), ("arrived", "column"), ("source", "source")):
+            told = getattr(self, name)
+            if told is not None and (not isinstance(told, str) or not told):
+                raise QueryError(f"{where}: {name}: expected the name of a {kind}, got {told!r}")
         self._check_arrived(where)
 
     def _check_arrived(self, where: str) -> None:
@@ -153,6 +162,23 @@ class Stream:
             if self.time is None and given is not None:
                 raise QueryError(f"{where}: {name} {given} is by event time; name the column that has it as time")
 
+    @property
+    def origin(self) -> str:
+        """The name of its source."""
+        return self.source or self.name
+
+    @property
+    def shared_settings(self) -> Mapping[str, object]:
+        """What streams of one source must agree on, by its key."""
+        return {
+            "time": self.time,
+            "delay": (self.delay_ticks, isinstance(self.delay, str)),
+            "max_ahead": (self.ahead_ticks, isinstance(self.max_ahead, str)),
+            "arrived": self.arrived,
+            "bad_rows": self.bad_rows,
+            "malformed": self.malformed,
+        }
+
     @cached_property
     def delay_ticks(self) -> int | float | None:
         """The delay in microseconds, or in a numeric column's units."""
@@ -172,3 +198,80 @@ class Table:
 
     def __post_init__(self) -> None:
         check_name("table", self.name)
+
+
+def group_streams(streams: Sequence[Stream]) -> dict[str, tuple[Stream, ...]]:
+    """Group streams by their sources."""
+    found: dict[str, tuple[Stream, ...]] = {}
+    for stream in streams:
+        found[stream.origin] = (*found.get(stream.origin, ()), stream)
+    return found
+
+
+def check_sources(streams: Sequence[Stream], tables: Collection[str]) -> None:
+    """Check that streams of one source say the same of it, and that its name is that of nothing else."""
+    origins = {stream.name: stream.origin for stream in streams}
+    for stream in streams:
+        if stream.origin in tables or origins.get(stream.origin, stream.origin) != stream.origin:
+            kind = "table" if stream.origin in tables else "stream with another source"
+            raise QueryError(
+                f'stream "{stream.name}": source "{stream.origin}" is the name of a {kind}; call the source otherwise'
+            )
+    for source, (first, *others) in group_streams(streams).items():
+        for other in others:
+            for key, told in first.shared_settings.items():
+                if told != other.shared_settings[key]:
+                    one, two = (getattr(stream, key) for stream in (first, other))
+                    raise QueryError(
+                        f'streams {quote([first.name, other.name])} are one source, "{source}", and differ in {key}: '
+                        f"{one!r} and {two!r}; say the same of both, or make them two sources"
+                    )
+
+
+def share_sources(streams: Sequence[Stream], sources: Mapping[str, str], taken: Collection[str]) -> list[Stream]:
+    """Give streams the names of their sources where several have one, and what is said of them agrees.
+
+    `taken` are the names of all inputs: a source that is called like another one has to do without.
+    """
+    shared = {stream.name: stream for stream in streams}
+    for source in dict.fromkeys(sources.values()):
+        own = [stream for stream in streams if sources[stream.name] == source and stream.source is None]
+        alike = [one for one in own if sum(one.shared_settings == other.shared_settings for other in own) > 1][:1]
+        found = [one for one in own if alike and one.shared_settings == alike[0].shared_settings]
+        if source not in {*taken}.difference(one.name for one in found):
+            shared |= {one.name: replace(one, source=source) for one in found}
+    return [shared[stream.name] for stream in streams]
+
+
+def part_sources(streams: Sequence[Stream], given: Mapping[str, Any]) -> list[Stream]:
+    """Give the streams, each a source of its own where those of one source were given different data by their names."""
+    parted = {
+        one.name
+        for several in group_streams(streams).values()
+        for one in several
+        if any(given[one.name] is not given[other.name] for other in several)
+    }
+    return [replace(stream, source=None) if stream.name in parted else stream for stream in streams]
+
+
+def arrange_sources(streams: Sequence[Stream], given: Mapping[str, Given]) -> dict[str, Given]:
+    """Give each source what it was given, by its own name or by those of its streams; all else as it is."""
+    found = dict(given)
+    for source, several in group_streams(streams).items():
+        names = dict.fromkeys((source, *(stream.name for stream in several)))
+        values = [found.pop(name) for name in names if name in found]
+        if any(value is not values[0] for value in values):
+            raise QueryError(
+                f"data: streams {quote([stream.name for stream in several])} are one source: expected its rows once, "
+                f'by the name "{source}", got {len(values)} inputs'
+            )
+        if values:
+            found[source] = values[0]
+    return found
+
+
+def spread_sources(streams: Sequence[Stream], arranged: Mapping[str, Given]) -> dict[str, Given]:
+    """Give each stream what its source has; all else as it is."""
+    origins = {stream.origin for stream in streams}
+    others = {name: value for name, value in arranged.items() if name not in origins}
+    return {**{s.name: arranged[s.origin] for s in streams if s.origin in arranged}, **others}

@@ -15,7 +15,7 @@ from eddy.query.cost import read_tariff
 from eddy.query.emit import BEGIN, Emit, check_emit, name_time
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
-from eddy.query.inputs import Rows, Stream, Table
+from eddy.query.inputs import Rows, Stream, Table, check_sources, group_streams
 from eddy.query.join_graph import RESERVED, find_reachable, meets_name, probe_name
 from eddy.query.validation import check_name, distinct, fill, members, texts
 from eddy.sql import Column, Expression, parse, parse_select
@@ -67,6 +67,7 @@ class Query:
     predicates: tuple[Expression, ...] = field(init=False, repr=False, compare=False)
     existence: tuple[Existence, ...] = field(init=False, repr=False)
     outputs: tuple[tuple[Column, str], ...] | None = field(init=False, repr=False)
+    _shared: frozenset[frozenset[str]] = field(init=False, repr=False)
     _joined: frozenset[Expression] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,6 +79,10 @@ class Query:
         if not self.streams:
             raise QueryError("query: expected at least one stream, got none")
         distinct("stream or table", self.given, "query")
+        check_sources(self.streams, [one.name for one in self.tables])
+        # Where the rows come from matters as far as streams have them together.
+        named = (frozenset(one.name for one in several) for several in self.sources.values())
+        fill(self, "_shared", frozenset(names for names in named if len(names) > 1))
         for kind in ("joins", SEMI, ANTI):
             fill(self, kind, texts(getattr(self, kind), f"query: {kind}") if getattr(self, kind) else ())
         # `x and y` becomes two predicates, so that each can serve as soon as its own inputs are there.
@@ -95,6 +100,16 @@ class Query:
     def given(self) -> tuple[str, ...]:
         """The names of all streams and tables, streams first."""
         return (*(stream.name for stream in self.streams), *(table.name for table in self.tables))
+
+    @property
+    def sources(self) -> dict[str, tuple[Stream, ...]]:
+        """The streams of each source: usually one, which has its name."""
+        return group_streams(self.streams)
+
+    def list_names(self, name: str) -> tuple[str, ...]:
+        """List the names of an input's rows: its own, and those of the other streams of its source."""
+        alike = next((several for several in self.sources.values() if name in [one.name for one in several]), ())
+        return tuple(one.name for one in alike) or (name,)
 
     @property
     def inputs(self) -> tuple[str, ...]:

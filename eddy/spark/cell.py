@@ -14,7 +14,7 @@ Facts about Spark 4.3 that shape it:
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import payloads, read_tick, report_text, rows_of
+from eddy.spark.parcels import MarkedRows, payloads, read_marked, read_tick, report_text, rows_of
 from eddy.spark.shipped import Shipped
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows, one_batch
@@ -43,9 +43,6 @@ LARGEST_STATE = 1 << 30
 
 FLUSH_BYTES = 64 << 20
 """Bytes of results after which they are sent on: much more than the price of doing it, much less than a worker has."""
-
-MarkedRows = tuple[pa.RecordBatch, Mask]
-"""Rows, and which of them are copies."""
 
 
 def run(
@@ -66,36 +63,60 @@ def run(
 
 @dataclass(frozen=True, kw_only=True)
 class Arrivals:
-    """The rows of each stream in one batch, and which are copies.
+    """The rows of each source in one batch, and what is known of them in its streams.
 
-    `copies` says which are copies of rows that are counted in another cell, `newest` how far streams have come, with
-    the rows of all cells; streams without any are not in them.
+    `copies` says which are copies of rows that are counted in another cell, `wanted` which are a stream's, where not
+    all are, and `newest` how far streams have come, with the rows of all cells; streams without any are not in them.
     """
 
     rows: Mapping[str, pa.RecordBatch]
     copies: Mapping[str, Mask]
+    wanted: Mapping[str, Mask]
     newest: Mapping[str, int]
 
 
-def unpack_arrivals(frames: Iterable[pd.DataFrame], schemas: Mapping[str, pa.Schema]) -> Arrivals:
-    """Read the frames of Spark, which bring parcels in any order."""
-    held: dict[str, list[MarkedRows]] = {name: [] for name in schemas}
+def unpack_arrivals(
+    frames: Iterable[pd.DataFrame],
+    schemas: Mapping[str, pa.Schema],
+    sources: Mapping[str, Sequence[str]] | None = None,
+) -> Arrivals:
+    """Read the frames of Spark, which bring parcels in any order.
+
+    Streams have schemas; `sources` are the names of those that have one source, if not each is its own.
+    """
+    sources = sources or {name: (name,) for name in schemas}
+    held: dict[str, list[MarkedRows]] = {source: [] for source in sources}
     newest: dict[str, int] = {}
-    for name, payload in _sort_parcels(frames):
+    for source, payload in _sort_parcels(frames):
+        names = sources[source]
         if (tick := read_tick(payload)) is not None:
-            newest[name] = max(tick, newest.get(name, tick))
+            newest |= {name: max(tick, newest.get(name, tick)) for name in names}
         else:
-            held[name].append(_split_copies(rows_of(payload), schemas[name]))
+            held[source].append(read_marked(rows_of(payload), schemas[names[0]], names))
+    found = {name: held[source] for source, names in sources.items() for name in names}
+    copied = {name: [(part.rows, part.copied.get(name)) for part in parts] for name, parts in found.items()}
+    wanted = {name: [(part.rows, part.wanted.get(name)) for part in parts] for name, parts in found.items()}
     return Arrivals(
         rows={
-            n: one_batch(n, pa.Table.from_batches([rows for rows, _ in parts])) if parts else no_rows(schemas[n])
-            for n, parts in held.items()
+            source: one_batch(source, pa.Table.from_batches([part.rows for part in parts]))
+            if parts
+            else no_rows(schemas[sources[source][0]])
+            for source, parts in held.items()
         },
-        copies={
-            n: np.concatenate([c for _, c in parts]) for n, parts in held.items() if any(c.any() for _, c in parts)
-        },
+        copies=_join_masks(copied, usual=False),
+        wanted=_join_masks(wanted, usual=True),
         newest=newest,
     )
+
+
+def _join_masks(found: Mapping[str, Sequence[tuple[pa.RecordBatch, Mask | None]]], *, usual: bool) -> dict[str, Mask]:
+    """Put the masks of parts together; those that are as usual everywhere are left out."""
+    joined = {}
+    for name, parts in found.items():
+        if any(mask is not None and bool((mask != usual).any()) for _, mask in parts):
+            masks = [np.full(rows.num_rows, usual) if mask is None else mask for rows, mask in parts]
+            joined[name] = np.concatenate(masks)
+    return joined
 
 
 class _Call:
@@ -108,7 +129,7 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        came = unpack_arrivals(frames, self._shipped.schemas)
+        came = unpack_arrivals(frames, self._shipped.schemas, self._shipped.sources)
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
@@ -141,13 +162,13 @@ class _Call:
         beats, ticks = self._shipped.beats, self._shipped.ticks_per_ms
         if beats is None:
             known = self._state.getCurrentWatermarkMs() if ticks else 0
-            return engine.run(came.rows, Mark(known * ticks if known else None, came.copies))
+            return engine.run(came.rows, Mark(known * ticks if known else None, came.copies, came.wanted))
         # Spark's watermark may be that of the results, so the one of the streams is worked out here.
         before, newest = engine.newest, beats.count_ticks(came.newest)
         after = {name: max(tick, before.get(name, tick)) for name, tick in newest.items()}
         marked, next_one = (beats.find_watermark(known) for known in (before, {**before, **after}))
         now, following = (None if known is None else known * ticks for known in (marked, next_one))
-        mark = Mark(now, came.copies, newest, following)
+        mark = Mark(now, came.copies, came.wanted, newest, following)
         return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
@@ -201,14 +222,3 @@ def _sort_parcels(frames: Iterable[pd.DataFrame]) -> list[tuple[str, bytes]]:
     # Spark hands parcels over in the order of the shuffle, which may differ in a retry; sorted, the routes do not.
     found = [row for f in frames for row in zip(f["stream"], f["time"], f["payload"], strict=True)]
     return [(name, payload) for name, _, payload in sorted(found)]
-
-
-def _split_copies(rows: pa.RecordBatch, schema: pa.Schema) -> MarkedRows:
-    """Split a parcel into the rows and the marks of copies.
-
-    The marks are its last column, if it has one more than the stream.
-    """
-    if rows.num_columns == len(schema):
-        return rows, np.zeros(rows.num_rows, np.bool_)
-    # columns  [stream's own ... | >copied]: true for rows that another cell counts
-    return rows.select(schema.names), rows.column(len(schema)).to_numpy(zero_copy_only=False)

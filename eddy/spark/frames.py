@@ -20,6 +20,7 @@ from pyspark.sql.types import StructField, StructType
 from eddy.errors import QueryError, quote, read_message
 from eddy.local import make_table
 from eddy.query import Query, Statement
+from eddy.query.inputs import arrange_sources, spread_sources
 from eddy.query.state_need import find_state_need
 from eddy.spark.versions import find_arrow_schema
 from eddy.sql import Column
@@ -48,6 +49,7 @@ class Frames:
 
 def read(query: Query, given: Mapping[str, Any]) -> Frames:
     """Check the frames, and read the tables."""
+    given = spread_sources(query.streams, arrange_sources(query.streams, given))
     streams = {
         stream.name: _check_stream(stream.name, given[stream.name], find_state_need(query))
         for stream in query.streams
@@ -188,7 +190,10 @@ def _open_all(statement: Statement) -> dict[str, DataFrame]:
     spark = SparkSession.getActiveSession()
     if spark is None:
         raise QueryError("attach: expected frames, or a session of Spark that has the statement's views, got neither")
-    return {one.alias: _open(spark, one.name, is_stream=one.is_stream) for one in statement.tree.sources}
+    # One frame for all aliases of a source, which is then one source to Spark as well.
+    asked = {one.alias: (one.name, one.is_stream) for one in statement.tree.sources}
+    found = {told: _open(spark, told[0], is_stream=told[1]) for told in dict.fromkeys(asked.values())}
+    return {alias: found[told] for alias, told in asked.items()}
 
 
 def _open(spark: SparkSession, name: str, *, is_stream: bool) -> DataFrame:

@@ -3,7 +3,9 @@
 Only `payload` holds rows, as one Arrow stream with a checksum in front, so every type comes out as it went in: nothing
 of it passes through pandas or Spark's own columns, and nothing is unpickled.
 
-    pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream
+    pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream, or the
+                                      first of those that have the rows
+    read_marked(rows, schema, names) -> the rows of a parcel, and under which names they are there
     write_tick(latest), read_tick  -> how far a stream has come, on its way to cells that may get none of its rows
     payloads(batches)              -> results as payloads of bounded size
     report_text(report)            -> JSON of bounded size
@@ -19,17 +21,19 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from eddy.engine.row_times import read_times
 from eddy.errors import EngineError, describe_error
 from eddy.query import Stream
 from eddy.spark.layout.hashing import label
-from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.layout import Layout, PlacedShared
 from eddy.tuples import arrow_ipc, event_time
+from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import one_batch
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
@@ -69,24 +73,56 @@ MICROS_PER_UNIT = 1_000
 COPIED = ">copied"
 """The last column of a parcel with copies: which of its rows are counted in another cell."""
 
+WANTED = ">wanted"
+"""The column before it of a parcel whose rows are not there under all names of their source. Then both columns have a
+bit for each name, in the order of the query."""
+
+MOST_NAMES = 64
+"""Names that a source may have, a bit for each; streams beyond that are read by themselves."""
+
+FEW_NAMES = 8
+"""Names whose bits need one byte."""
+
+
+class Naming(NamedTuple):
+    """The names of a source that has several: behind its columns stands one for each that is `marked`, with its rows.
+
+    Those that are not marked have all rows.
+    """
+
+    names: Sequence[str]
+    marked: Sequence[str] = ()
+
+
+class MarkedRows(NamedTuple):
+    """Rows, with those that are `wanted` under some names, where not all are, and those that are copies."""
+
+    rows: pa.RecordBatch
+    wanted: Mapping[str, Mask]
+    copied: Mapping[str, Mask]
+
 
 def pack(
-    batches: Iterable[pa.RecordBatch], stream: Stream, layout: Layout, *, tell: bool = False
+    batches: Iterable[pa.RecordBatch],
+    stream: Stream,
+    layout: Layout,
+    *,
+    tell: bool = False,
+    naming: Naming | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Turn the rows of a stream into parcels for their cells.
+    """Turn the rows of a stream, or of a source that has several names, into parcels for their cells.
 
     A parcel's time is the largest event time in it that counts, for Spark's watermark: that of a row which is ahead
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
     Numbers are milliseconds since then. With `tell` each cell gets a tick behind the rows: the largest time of all.
     """
     latest: int | None = None
-    for batch in _gather(batches, stream.name):
+    for batch in _gather(batches, stream.origin):
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
-        for cell, rows, copied in layout.place(stream.name, batch):
-            told = rows if copied is None else rows.append_column(COPIED, pa.array(copied))
-            for part in _divide(told):
-                parcel = (label(cell), stream.name, find_latest(part, stream), write(part))
+        for cell, rows in _place(batch, stream, layout, naming):
+            for part in _divide(rows):
+                parcel = (label(cell), stream.origin, find_latest(part, stream), write(part))
                 latest = parcel[2] if latest is None else max(latest, parcel[2])
                 # Parcels leave in batches of bounded size: an Arrow column of bytes ends at 2 GB.
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
@@ -97,7 +133,66 @@ def pack(
         if held:
             yield _make_parcels(held)
     if tell and latest is not None:
-        yield _make_parcels([(label(cell), stream.name, latest, write_tick(latest)) for cell in range(layout.cells)])
+        yield _make_parcels([(label(cell), stream.origin, latest, write_tick(latest)) for cell in range(layout.cells)])
+
+
+def _place(
+    batch: pa.RecordBatch, stream: Stream, layout: Layout, naming: Naming | None
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Give the rows of each cell, with what it must know of them behind their columns."""
+    if naming is None:
+        for cell, rows, copied in layout.place(stream.name, batch):
+            yield cell, rows if copied is None else rows.append_column(COPIED, pa.array(copied))
+        return
+    names, marked = naming
+    width = batch.num_columns - len(marked)
+    marks = {name: read_mask(batch.column(width + place)) for place, name in enumerate(marked)}
+    for placed in layout.place_shared(names, batch.select(list(range(width))), marks):
+        yield placed.cell, _append_marks(placed, names)
+
+
+def _append_marks(placed: PlacedShared, names: Sequence[str]) -> pa.RecordBatch:
+    """Write behind the columns under which names the rows are there, if not under all, and which are copies."""
+    rows, wanted, copied = placed.rows, placed.wanted, placed.copied
+    if wanted:
+        rows = rows.append_column(WANTED, _write_bits([wanted.get(name) for name in names]))
+        return rows.append_column(COPIED, _write_bits([copied.get(name) for name in names]))
+    return rows.append_column(COPIED, pa.array(copied[names[0]])) if copied else rows
+
+
+def read_marked(rows: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -> MarkedRows:
+    """Read what `pack` has written behind the columns of a source that has some names.
+
+    >>> schema = pa.schema({"v": pa.int64()})
+    >>> bits = {WANTED: pa.array([1, 3], pa.uint8()), COPIED: pa.array([0, 2], pa.uint8())}
+    >>> rows = pa.record_batch({"v": [7, 8], **bits})
+    >>> [mask.tolist() for mask in read_marked(rows, schema, "ab").wanted.values()]
+    [[True, True], [False, True]]
+    """
+    own, behind = rows.select(schema.names), rows.columns[len(schema) :]
+    # columns  [stream's own ... ]
+    # columns  [stream's own ... | >copied]              true for rows that another cell counts
+    # columns  [stream's own ... | >wanted | >copied]    a bit for each name
+    if not behind:
+        return MarkedRows(own, {}, {})
+    if len(behind) == 1:
+        return MarkedRows(own, {}, dict.fromkeys(names, read_mask(behind[0])))
+    wanted, copied = (column.to_numpy().astype(np.uint64) for column in behind)
+    masks = [
+        {name: (bits >> np.uint64(place) & 1) > 0 for place, name in enumerate(names)} for bits in (wanted, copied)
+    ]
+    return MarkedRows(own, *masks)
+
+
+def read_mask(column: pa.Array) -> Mask:
+    """Read truths without nulls."""
+    return np.array(column.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _write_bits(masks: Sequence[Mask | None]) -> pa.Array:
+    """Write a bit for each mask; there is one at least."""
+    bits = sum(mask.astype(np.uint64) << np.uint64(place) for place, mask in enumerate(masks) if mask is not None)
+    return pa.array(np.asarray(bits, np.uint8 if len(masks) <= FEW_NAMES else np.uint64))
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

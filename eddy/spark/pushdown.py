@@ -102,7 +102,9 @@ def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
     for f in query.filters:
         if isinstance(f.predicate, SparkText):
             name = f.on[0]
-            column = find_free(f.predicate.text, [*schemas[name].names, *computed.get(name, ())])
+            # The columns of all names of a source are in one frame.
+            added = [column for one in query.list_names(name) for column in computed.get(one, ())]
+            column = find_free(f.predicate.text, [*schemas[name].names, *added])
             computed.setdefault(name, {})[column] = f
             f = replace(f, where=f"{name}.{backtick(column)}")  # noqa: PLW2901
         filters.append(f)
@@ -111,8 +113,9 @@ def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
     # Who selects every column does not mean ours.
     outputs = bind(query, schemas).outputs
     select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
+    own = {name: [c for one in query.list_names(name) for c in computed.get(one, ())] for name in schemas}
     wider = {
-        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in computed.get(name, ()))])
+        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in own[name])])
         for name, schema in schemas.items()
     }
     return Divided(replace(query, filters=filters, select=select), wider, computed)
@@ -128,6 +131,25 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
     for f in filters:
         if f.on == (name,):
             frame = ask_spark(partial(frame.alias(name).where, str(f.where)), f'filter "{f.name}"')
+    return frame
+
+
+def mark_pushed(frame: DataFrame, marks: Mapping[str, str], filters: Sequence[Filter]) -> DataFrame:
+    """Apply the filters on the streams of one source, each to the rows of its own.
+
+    `marks` are names of new columns by streams; each says which rows pass the filters of its stream.
+    """
+    from pyspark.sql import functions as F  # noqa: PLC0415, N812
+
+    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+
+    for name, mark in marks.items():
+        passes = F.lit(True)
+        for f in filters:
+            if f.on == (name,):
+                ask_spark(partial(frame.alias(name).where, str(f.where)), f'filter "{f.name}"')
+                passes = passes & F.expr(str(f.where))
+        frame = frame.alias(name).select("*", F.coalesce(passes, F.lit(False)).alias(mark))
     return frame
 
 

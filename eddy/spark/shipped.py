@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import cloudpickle
@@ -36,9 +36,10 @@ class Shipped:
     """Everything that a worker needs.
 
     Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
-    on, `pushed` which filters Spark evaluates before. `ticks_per_ms` turns Spark's watermark into the engine's; 0 if
-    some stream has no delay, so that there is none. `flush` is how many rows make Spark send on what it holds. `beats`
-    is there where cells work out the watermark: the answer has one of its own, or results wait for it.
+    on, `pushed` which filters Spark evaluates before, `sources` which streams each source has. `ticks_per_ms` turns
+    Spark's watermark into the engine's; 0 if some stream has no delay, so that there is none. `flush` is how many rows
+    make Spark send on what it holds. `beats` is there where cells work out the watermark: the answer has one of its
+    own, or results wait for it.
     """
 
     token: str
@@ -56,6 +57,7 @@ class Shipped:
     cache_memory: int | None = None
     cache_state: str | None = None
     beats: Beats | None = None
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def answer_time(self) -> str | None:

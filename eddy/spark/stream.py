@@ -6,6 +6,7 @@ Everything here is the DataFrame API: Spark Connect has no `sparkContext`, no br
 from __future__ import annotations
 
 import math
+import operator
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ from pyspark.sql.types import DataType, DoubleType, LongType, StructField, Struc
 from eddy.engine.remembered import check_folder
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
-from eddy.query import Filter, Query, Stream, fingerprint
+from eddy.query import Filter, Query, Rows, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
@@ -35,7 +36,7 @@ from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
 from eddy.spark.own_sql import add_columns, add_to_table
-from eddy.spark.parcels import PARCELS, RESULTS, pack, unpack, write
+from eddy.spark.parcels import MOST_NAMES, PARCELS, RESULTS, Naming, pack, unpack, write
 from eddy.spark.progress import OBSERVED
 from eddy.spark.pushdown import (
     Computed,
@@ -44,6 +45,7 @@ from eddy.spark.pushdown import (
     divide_columns,
     leave_to_spark,
     make_pushed_filters,
+    mark_pushed,
     push,
     pushable,
 )
@@ -117,6 +119,22 @@ class AttachPlan:
     def find_frame(self, name: str) -> DataFrame:
         """Give the frame of a stream behind what Spark evaluates."""
         return add_columns(push(self.frames.streams[name], name, self.pushed), name, self.computed.get(name, {}))
+
+    def find_shared(self, streams: Sequence[Stream]) -> tuple[DataFrame, dict[str, str]]:
+        """Give the frame of a source with several names, and the columns that mark the rows of some.
+
+        A row that no name needs is left to Spark.
+        """
+        names = [stream.name for stream in streams]
+        frame = self.frames.streams[names[0]]
+        for name in names:
+            frame = add_columns(frame, name, self.computed.get(name, {}))
+        asked = [name for name in names if any(f.on == (name,) for f in self.pushed)]
+        marks = {name: find_free(f"{name}>", frame.columns) for name in asked}
+        frame = mark_pushed(frame, marks, self.pushed)
+        if len(marks) == len(names):
+            frame = frame.where(reduce(operator.or_, [column(mark) for mark in marks.values()]))
+        return frame, marks
 
 
 def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFrame:
@@ -197,7 +215,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(DataFrame.unionAll, [_pack_stream(plan, stream) for stream in plan.query.streams])
+    packed = reduce(DataFrame.unionAll, [_pack_source(plan, streams) for streams in plan.query.sources.values()])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -243,9 +261,25 @@ def _plan(query: Query, frames: Frames, options: Options) -> AttachPlan:
     frames = replace(frames, schemas=schemas, tables=tables)
     binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
+    if any(_must_part(streams, layout) for streams in left.sources.values()):
+        apart = [replace(s, source=None) if _must_part(left.sources[s.origin], layout) else s for s in left.streams]
+        left = replace(left, streams=apart)
+        binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
+        layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
     return AttachPlan(
         frames=frames, query=left, pushed=pushed, computed=computed, binding=binding, layout=layout, time=result_time
     )
+
+
+def _must_part(streams: Sequence[Stream], layout: Layout) -> bool:
+    """Tell whether streams of one source are read by themselves.
+
+    The newest rows of a stream are counted in each cell, and rows that are there under other names alone are not its
+    own.
+    """
+    counts = any(isinstance(stream.window, Rows) for stream in streams)
+    alike = layout.places_alike([stream.name for stream in streams])
+    return len(streams) > MOST_NAMES or (counts and not alike)
 
 
 def _texts(value: Any) -> set[str]:
@@ -280,6 +314,7 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         cache_memory=options.cache_memory,
         cache_state=options.cache_state,
         beats=_make_beats(plan),
+        sources={source: [stream.name for stream in streams] for source, streams in query.sources.items()},
     )
 
 
@@ -291,21 +326,24 @@ def _make_beats(plan: AttachPlan) -> Beats | None:
     return Beats(delays=delays, ticks_per_ms=plan.ticks_per_ms) if plan.tells else None
 
 
-def _pack_stream(plan: AttachPlan, stream: Stream) -> DataFrame:
-    """Turn a stream into parcels, and declare the watermark.
+def _pack_source(plan: AttachPlan, streams: Sequence[Stream]) -> DataFrame:
+    """Turn the rows of a source into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
     The columns go without their names, since Spark does not find one there that has a dot in it.
     """
-    layout, tell = plan.layout, plan.tells
-    names = plan.binding.schemas[stream.name].names
+    layout, tell, (stream, *others) = plan.layout, plan.tells, streams
+    found, marks = plan.find_shared(streams) if others else (plan.find_frame(stream.name), {})
+    naming = Naming([one.name for one in streams], [*marks]) if others else None
+    names = [*plan.binding.schemas[stream.name].names, *marks.values()]
 
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        packed = pack((batch.rename_columns(names) for batch in batches), stream, layout, tell=tell)
+        renamed = (batch.rename_columns(names) for batch in batches)
+        packed = pack(renamed, stream, layout, tell=tell, naming=naming)
         return freeze_loaded(checkpoint_guard.label_with_state(packed))
 
-    frame, renamed = make_readable(plan.find_frame(stream.name))
-    columns = [column(renamed.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
+    frame, respelled = make_readable(found)
+    columns = [column(respelled.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
     parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
     if not plan.watermarked:
         return parcels

@@ -51,7 +51,8 @@ class SparkTrial:
 
         All filters stay with the eddy, since what Spark does before it is the same for every policy.
         """
-        frames = {name: self._frame(name, batch_rows) for name in self._query.given}
+        names = [*self._query.sources, *(table.name for table in self._query.tables)]
+        frames = {name: self._frame(name, batch_rows) for name in names}
         before = self._spark.conf.get(PARTITIONS, None)
         self._spark.conf.set(PARTITIONS, str(self._cells or CELLS))
         try:
@@ -88,7 +89,7 @@ class SparkTrial:
 
     def _frame(self, name: str, batch_rows: int) -> DataFrame | pa.Table:
         table = self._data[name]
-        if name not in {stream.name for stream in self._query.streams}:
+        if name not in self._query.sources:
             return table
         place = self._place / f"{batch_rows}" / name
         if not place.exists():

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eddy.tuples.arrays import FaultCodes, RowIds
+from eddy.tuples.arrays import FaultCodes, Integers, RowIds
 from eddy.tuples.lineage import Lineage
 
 
@@ -89,3 +89,14 @@ def merge(parts: Sequence[Tuples]) -> Tuples:
     if all(part.faults is None for part in parts):
         return Tuples(parts[0].lineage, ids)
     return Tuples(parts[0].lineage, ids, np.concatenate([part.read_faults() for part in parts]))
+
+
+class Appearance(NamedTuple):
+    """How new rows of a source appear under one of its names.
+
+    `arrivals` are their numbers among all rows of the micro-batch, `taken` the places of those that take part; None for
+    all.
+    """
+
+    arrivals: Integers
+    taken: RowIds | None = None

@@ -42,7 +42,9 @@ def run_sample(checked: Checked, rows: int) -> str:
         raise QueryError(f"--sample: expected a whole number of 1 or more, got {rows}")
     job = checked.job
     tables = {table.name for table in job.query.tables}
-    found = {n: s.sample(rows if n not in tables else ALL_ROWS) for n, s in checked.sources.items()}
+    origins = {stream.name: stream.origin for stream in job.query.streams}
+    sources = {origins.get(name, name): source for name, source in checked.sources.items()}
+    found = {n: s.sample(rows if n not in tables else ALL_ROWS) for n, s in sources.items()}
     data = {name: sample for name, sample in found.items() if sample is not None}
     if len(data) < len(found):
         missing = quote(name for name in found if name not in data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,6 +36,17 @@ def sample(
     than were asked for. Rows without a time take part in no answer.
     """
     tables = {table.name for table in job.query.tables}
+    # The rows of a source are read once, under the first of its names.
+    firsts_of = {one.name: several[0].name for several in job.query.sources.values() for one in several}
+    own = {name: source for name, source in sources.items() if firsts_of.get(name, name) == name}
+    found = _sample_own(job, own, rows, spark, tables)
+    return {name: found[firsts_of.get(name, name)] for name in sources}
+
+
+def _sample_own(
+    job: Job, sources: Mapping[str, JobSource], rows: int, spark: Callable[[], SparkSession], tables: Collection[str]
+) -> dict[str, pa.Table]:
+    """Take the rows of sources, by one name for each."""
     read = {name: source.read(ALL_ROWS if name in tables else rows, spark) for name, source in sources.items()}
     times = _times(job, read)
     if not times:
@@ -62,7 +73,7 @@ def _times(job: Job, read: Mapping[str, SourceRows]) -> dict[str, str]:
     return {
         stream.name: names.resolve(Column(stream.name, stream.time), f'stream "{stream.name}": time')
         for stream in job.query.streams
-        if stream.time is not None
+        if stream.time is not None and stream.name in read
     }
 
 

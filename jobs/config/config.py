@@ -22,7 +22,7 @@ from eddy.jobs.config.overrides import Override, put
 from eddy.jobs.config.places import Mistakes, join_key, lines
 from eddy.jobs.config.profiles import choose_profile
 from eddy.jobs.config.reading import TableReader
-from eddy.jobs.config.references import check_files, check_schemas, check_starting, import_function
+from eddy.jobs.config.references import check_files, check_schemas, check_starting, follow_names, import_function
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.statement import ask_instead, read_statement
 from eddy.jobs.config.to_query import build_query
@@ -111,6 +111,7 @@ def read_job(
     variables = Variables(mistakes)
     reading = TableReader(mistakes, Places.beside(str(file), outside), variables)
     read = reading.part(JOB, values, ())
+    follow_names(read, reading.given, mistakes)
     asked = read_statement(read, reading.given, mistakes)
     _check_policy(read, mistakes)
     _check_index(read, reading.given, mistakes)

@@ -66,7 +66,7 @@ def _others(part: Section, key: ConfigKey, path: tuple[str, ...]) -> Schema:
 
 def _list_required(part: Section) -> Iterator[str]:
     yield from (name for name, key in part.keys.items() if key.required)
-    yield from (name for name, inner in part.parts.items() if inner.required)
+    yield from (name for name, inner in part.parts.items() if inner.required and name not in part.instead)
 
 
 def _key(key: ConfigKey, path: tuple[str, ...]) -> Schema:

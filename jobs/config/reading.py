@@ -66,7 +66,8 @@ class TableReader:
             for name, key in part.keys.items()
         }
         for name, inner in part.parts.items():
-            if name not in values and isinstance(inner, Variants) and inner.like:
+            is_told = part.instead.get(name) in values or (isinstance(inner, Variants) and inner.like)
+            if name not in values and is_told:
                 read[name] = {}
             elif name in values or not inner.required:
                 read[name] = self.part(inner, values.get(name, {}), (*path, name))

@@ -10,7 +10,7 @@ import glob
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from eddy import sql
-from eddy.errors import QueryError, describe_error, quote
+from eddy.errors import QueryError, describe_error, quote, unknown_name
 from eddy.jobs.config.file_paths import display_path, find_local
 from eddy.jobs.config.places import Mistakes
 from eddy.redaction import KeyPath
@@ -37,6 +37,13 @@ DEEPEST_TYPE = 50
 NO_SESSION = "SESSION_OR_CONTEXT_NOT_EXISTS"
 """How Spark's error begins if it needs a session and has none. It is known by its text, since validation imports no
 Spark."""
+
+
+SAME_AS = "same_as"
+"""The key of a stream that is a second name of another one."""
+
+SAME_KEYS = ("time", "delay", "max_ahead", "arrived", "malformed", "bad_rows")
+"""Keys that streams of one source agree on."""
 
 
 def find_beside(file: str) -> str:
@@ -192,6 +199,28 @@ def sources(read: Mapping[str, Any]) -> list[tuple[KeyPath, Mapping[str, Any]]]:
         for name, one in read.get(kind, {}).items()
         if one.get("source")
     ]
+
+
+def follow_names(read: Mapping[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
+    """Give streams that are second names of others what these have, where they do not say it themselves."""
+    streams = read.get("streams", {})
+    for name, one in [*streams.items()]:
+        path, other = ("streams", name, SAME_AS), one.get(SAME_AS)
+        if other is None:
+            continue
+        if other not in streams:
+            told = str(unknown_name("stream", other, [known for known in streams if known != name], where=""))
+            mistakes.add(path, told.removeprefix(": "))
+        elif streams[other].get(SAME_AS) is not None:
+            mistakes.add(path, f'expected a stream that has a source, got "{other}", which is a second name itself')
+        elif one.get("source"):
+            mistakes.add((*path[:2], "source"), f'the rows are those of "{other}"; leave it out, or leave same_as out')
+        else:
+            source = streams[other].get("source") or {}
+            # A workload knows the rows by the name of the first.
+            own = {**source, "input": other} if source.get("input", other) is None else source
+            said = {key: streams[other][key] for key in SAME_KEYS if (*path[:2], key) not in given}
+            streams[name] = {**one, **said, "source": own}
 
 
 def read_schema(columns: Mapping[str, str], *, where: str) -> pa.Schema:

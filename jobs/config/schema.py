@@ -131,7 +131,7 @@ class Section:
     """A table of the file: its known keys, and tables within.
 
     `others` is what any further key may hold, where a section takes keys that it does not know; `flat` says that
-    their names may have dots, which TOML reads as tables.
+    their names may have dots, which TOML reads as tables. `instead` has keys in whose presence a part is not needed.
     """
 
     text: str
@@ -140,6 +140,7 @@ class Section:
     others: ConfigKey | None = None
     flat: bool = False
     required: bool = False
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def section(self, name: str, values: Mapping[str, Any]) -> ConfigPart | None:
         """Give the part of a name."""

@@ -139,8 +139,13 @@ STREAM = Section(
             default="drop",
             choices=("drop", "fail"),
         ),
+        "same_as": ConfigKey(
+            text="instead of `source`: another stream, which this is a second name of; its rows are read, sent and "
+            "stored once, and what is not said here of times, delays and bad rows is as it is there"
+        ),
     },
     parts={"source": Variants(text="Where the rows come from.", formats=ALL_STREAM_SOURCES, required=True)},
+    instead={"source": "same_as"},
 )
 
 TABLE = Section(
@@ -158,13 +163,11 @@ FILTER = Section(
         "where": ConfigKey(text="SQL as Spark reads it", literal=True),
         "function": ConfigKey(text='instead of `where`: a Python function by its import path, `"package.module:name"`'),
         "columns": ConfigKey(
-            text="the columns that the function gets; those named by its parameters, when left out",
-            kind=TEXTS,
+            text="the columns that the function gets; those named by its parameters, when left out", kind=TEXTS
         ),
         "rowwise": ConfigKey(text="give the function plain values of one row at a time", kind=FLAG, default=False),
         "concurrency": ConfigKey(
-            text="how many calls of a `rowwise` or asynchronous function, or of one with `batch_size`, may overlap, if "
-            "it waits for something",
+            text="how many calls of a `rowwise` or asynchronous function, or of one with `batch_size`, may overlap",
             kind=COUNT,
         ),
         "batch_size": ConfigKey(
@@ -186,9 +189,8 @@ FILTER = Section(
             choices=("show", "skip"),
         ),
         "on_error": ConfigKey(
-            text="a row for which the function raises, or the SQL fails: `fail` fails the query if everything else "
-            "lets the row pass; `drop` and `keep` count it, and go on without it or with it; `reject` puts such a row "
-            "aside, for `[rejected]`",
+            text="a row for which the function raises, or the SQL fails: `fail` fails the query if all else lets it "
+            "pass; `drop` and `keep` count it and go on without it or with it; `reject` puts it aside, for `[rejected]`",
             default="fail",
             choices=ON_ERROR,
         ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
-from eddy.jobs.config.references import anything, import_function
+from eddy.jobs.config.references import SAME_AS, anything, import_function
 from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
 from eddy.query import Every, Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
@@ -185,7 +185,7 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
     with _note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
-        return Stream(name, time=time, window=window, delay=delay, **ahead, **rest)
+        return Stream(name, time=time, window=window, delay=delay, source=values.get(SAME_AS), **ahead, **rest)
     return None
 
 

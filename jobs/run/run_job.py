@@ -199,7 +199,9 @@ def answer(job: Job, spark: SparkSession) -> DataFrame:
     """Give the query over its sources."""
     try:
         tables = {table.name for table in job.query.tables}
-        sources = {name: make_source(name, values) for name, values in job.sources.items()}
+        # The rows of a source are read once, however many names it has.
+        origins = {stream.name: stream.origin for stream in job.query.streams}
+        sources = {origins.get(name, name): make_source(name, values) for name, values in job.sources.items()}
         frames = {
             name: source.table(spark)
             if name in tables

@@ -332,7 +332,7 @@ class Cache:
     def snapshot(self) -> tuple[dict[str, Any], list[Packed]]:
         """Give the pages of its parts, and after them a table of the keys that are refused."""
         numbers = number_rows(self._stems)
-        upto = {n: int(np.count_nonzero(s.alive[: max(self._upto[n] - s.gone, 0)])) for n, s in self._stems.items()}
+        upto = {n: int(np.count_nonzero(s.needed[: max(self._upto[n] - s.gone, 0)])) for n, s in self._stems.items()}
         pages = [page for part in self.store.parts for page in write_part(part, self.gone, numbers)]
         told = {"upto": upto, "kept up": self._kept_up, "worth": self.worth, "spared": self.spared}
         return told, [*pages, pack_rows(pa.record_batch({REFUSED: pa.array(self._refused)}))]

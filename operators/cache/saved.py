@@ -34,7 +34,7 @@ VERSION = 1
 
 def number_rows(stems: Mapping[str, Stem]) -> dict[str, Integers]:
     """Give each row of each input its number in a state; `GONE` for those that are dead."""
-    return {name: np.where(stem.alive, np.cumsum(stem.alive) - 1, GONE) for name, stem in stems.items()}
+    return {name: np.where(stem.alive, np.cumsum(stem.needed) - 1, GONE) for name, stem in stems.items()}
 
 
 def write_part(part: Part, gone: Mapping[str, int], numbers: Mapping[str, Integers]) -> list[Packed]:

@@ -48,11 +48,16 @@ BEGIN, LAST, OUTRUN, SERIAL = "begin", "last", "outrun", "serial "
 class CountedStore(Protocol):
     """A store of rows that newer ones outrun. It numbers all that come: ids change when rows go, numbers do not."""
 
-    fresh: int
-    arrived: int
-
     def __len__(self) -> int:
         """How many rows are kept."""
+
+    @property
+    def fresh(self) -> int:
+        """The first id of the rows that came in this micro-batch."""
+
+    @property
+    def arrived(self) -> int:
+        """How many rows have come, from the start."""
 
     @property
     def ticks(self) -> Ticks:

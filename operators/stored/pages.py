@@ -117,6 +117,11 @@ def read_pages(pages: Sequence[pa.RecordBatch], schema: pa.Schema, gone: int) ->
     return one_batch("state", pa.Table.from_batches(read, schema=schema)).slice(gone)
 
 
+def has_column(page: pa.RecordBatch, name: str) -> bool:
+    """Tell whether the rows of a page have a column."""
+    return STEPS + name in page.schema.names or COLUMN + name in page.schema.names
+
+
 def count_values(page: pa.RecordBatch, name: str) -> Mapping[Any, int]:
     """Count the values of a column of a page, if they are whole numbers, texts, true or false."""
     if STEPS + name in page.schema.names:

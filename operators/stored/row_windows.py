@@ -9,7 +9,7 @@ the tuple arrived, plus a shift.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -60,7 +60,7 @@ class RowWindow(Protocol):
     def write(self) -> dict[str, pa.Array]:
         """Write what is known of every row, as columns of a snapshot."""
 
-    def restore(self, marks: pa.RecordBatch) -> None:
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with rows of a snapshot."""
 
 
@@ -128,9 +128,9 @@ class NewestOfAll:
         """Write the ranks."""
         return {RANK: pa.array(self.ranks)}
 
-    def restore(self, marks: pa.RecordBatch) -> None:
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with their ranks."""
-        self._ranks.put(np.arange(marks.num_rows), marks.column(RANK).to_numpy())
+        self._ranks.put(np.arange(len(marks[RANK])), marks[RANK].to_numpy())
 
 
 class NewestOfEach:
@@ -228,13 +228,14 @@ class NewestOfEach:
         numbers = {} if self._serials is None else {SERIAL: pa.array(self.serials)}
         return {RANK: pa.array(self._later.values), **numbers}
 
-    def restore(self, marks: pa.RecordBatch) -> None:
-        """Go on with their counts; none of them has left."""
-        ids = np.arange(marks.num_rows)
-        self._later.put(ids, marks.column(RANK).to_numpy())
-        self._until.put(ids, np.full(len(ids), STAYS))
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
+        """Go on with their counts; a row has left if so many have come after it, and another name may need it."""
+        kept = marks[RANK].to_numpy()
+        ids = np.arange(len(kept))
+        self._later.put(ids, kept)
+        self._until.put(ids, np.where(kept < self._count, STAYS, HAS_LEFT))
         if self._serials is not None:
-            self._serials.put(ids, marks.column(SERIAL).to_numpy())
+            self._serials.put(ids, marks[SERIAL].to_numpy())
 
 
 def number_values(columns: Sequence[pa.Array], rows: int) -> Integers:

@@ -254,4 +254,6 @@ def engine(case: Case, policy: str) -> Engine:
 def batches(case: Case) -> Iterator[dict[str, pa.RecordBatch]]:
     """The micro-batches of a case, as an engine takes them."""
     for batch in case.batches():
-        yield {name: pa.RecordBatch.from_pylist(rows, schema=case.schema(name)) for name, rows in batch.items()}
+        yield case.by_source(
+            {name: pa.RecordBatch.from_pylist(rows, schema=case.schema(name)) for name, rows in batch.items()}
+        )

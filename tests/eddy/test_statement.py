@@ -141,8 +141,12 @@ def test_one_source_under_two_names() -> None:
         JOIN STREAM orders b ON a.user = b.user AND a.id < b.id
     """
     assert answer(text, {"orders": ORDERS}) == [(1, 3)]
-    with pytest.raises(QueryError, match='"orders": it is iterated over once, and the statement has it as "a"'):
-        answer(text, {"orders": iter([ORDERS])})
+    assert answer(text, {"orders": iter([ORDERS])}) == [(1, 3)]
+    assert answer(text, {"orders": [ORDERS]}) == [(1, 3)]
+    assert answer(text, {"a": ORDERS, "b": ORDERS.slice(0, 2)}) == []
+    told = [eddy.Stream("a", time="at", delay=1), eddy.Stream("b", time="at", delay=2)]
+    with pytest.raises(QueryError, match='it is iterated over once, and the statement has it as "a"'):
+        answer(text, {"orders": iter([ORDERS])}, streams=told)
 
 
 def test_the_policy_of_a_hint_counts_where_nobody_names_one() -> None:

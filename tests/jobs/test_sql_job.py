@@ -76,6 +76,7 @@ def test_one_source_under_two_names(tmp_path: Path) -> None:
     assert [*job.sources] == ["w", "x"]
     assert job.sources["w"] == job.sources["x"]
     assert [stream.delay for stream in job.query.streams] == ["1 minute", "1 minute"]
+    assert [stream.source for stream in job.query.streams] == ["web", "web"]
     assert check(job).warnings == ()
 
 

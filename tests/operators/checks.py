@@ -19,6 +19,7 @@ from eddy.operators.matching import MOST_CANDIDATES, Matching
 from eddy.operators.meets import Meets
 from eddy.operators.passing import Passing
 from eddy.operators.probe import Probe
+from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.whole import Whole
 from eddy.predicates.faults import Faults
@@ -27,6 +28,7 @@ from eddy.query import Range
 from eddy.sql import Column
 from eddy.tuples import Lineage, Tuples
 from eddy.tuples.lineage import Rule
+from eddy.tuples.tuples import Appearance
 
 OPTION = Rule(near=frozenset([frozenset("a")]), lacks="b", optional=True)
 
@@ -47,7 +49,7 @@ def a_filter() -> Sample:
     """Passes every third row."""
     rows = pa.record_batch({"v": pa.array(range(100))})
     stem = Passing(rows.schema)
-    ids = stem.append(rows, np.arange(100), np.arange(100))
+    ids = stem.append(rows, np.arange(100), [Appearance(np.arange(100))])
     column = Column("a", "v")
     operator = FilterOperator("thirds", _judge(column), FilterColumns("a", {column: stem.column("v")}, {}))
     return Sample(operator, Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids}))
@@ -56,8 +58,8 @@ def a_filter() -> Sample:
 def a_filter_with_a_memory() -> Sample:
     """Has judged some rows before, and meets each of them in several tuples."""
     rows = pa.record_batch({"v": pa.array(range(30))})
-    stem = Stem(rows.schema, filters=["thirds"])
-    ids = stem.append(rows, np.zeros(30, np.int64), np.arange(30))
+    stem = Stem(SharedRows(rows.schema), filters=["thirds"])
+    ids = stem.rows.append(rows, np.zeros(30, np.int64), [Appearance(np.arange(30))])
     column = Column("a", "v")
     operator = FilterOperator("thirds", _judge(column), FilterColumns("a", {column: stem.column("v")}, {}), memory=stem)
     operator.run(Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": ids[:10]}))
@@ -107,8 +109,8 @@ def _streams() -> tuple[Matching, Tuples]:
     stems, rows = {}, 100
     for name in "ab":
         table = pa.record_batch({"ts": np.arange(rows), "k": rng.integers(0, 40, rows)})
-        stems[name] = Stem(table.schema, time="ts", window=Range(50))
-        stems[name].append(table, np.arange(rows), np.arange(rows) * 2 + (name == "b"))
+        stems[name] = Stem(SharedRows(table.schema, time="ts"), window=Range(50))
+        stems[name].rows.append(table, np.arange(rows), [Appearance(np.arange(rows) * 2 + (name == "b"))])
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
     joins = sort_conditions([sql.parse("a.k = b.k", where="here")], types, stems, Faults())
     tuples = Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(rows)})
@@ -129,10 +131,11 @@ def a_meets_of_a_crowd() -> Sample:
 
 def _crowd() -> tuple[Matching, Tuples]:
     few, rows = 5, 2 * MOST_CANDIDATES // 3
-    stems = {"a": Stem(pa.schema([("k", pa.int64())])), "b": Stem(pa.schema([("k", pa.int64())]))}
-    stems["a"].append(pa.record_batch({"k": np.arange(few)}), np.zeros(few, np.int64), np.arange(few))
-    stems["b"].append(pa.record_batch({"k": np.arange(rows) % 3}), np.zeros(rows, np.int64), np.arange(rows))
-    stems["b"].settle(None)
+    stems = {name: Stem(SharedRows(pa.schema([("k", pa.int64())]))) for name in "ab"}
+    for name, keys in (("a", np.arange(few)), ("b", np.arange(rows) % 3)):
+        ticks, seen = np.zeros(len(keys), np.int64), [Appearance(np.arange(len(keys)))]
+        stems[name].rows.append(pa.record_batch({"k": keys}), ticks, seen)
+    stems["b"].rows.settle(None)
     types = {Column(s, "k"): pa.int64() for s in "ab"}
     joins = sort_conditions([sql.parse("a.k >= b.k", where="here")], types, stems, Faults())
     return Matching("b", stems, joins), Tuples(Lineage("a", frozenset("a"), frozenset()), {"a": np.arange(few)})
@@ -158,8 +161,8 @@ def _cached(keys: Integers, kind: type[Cached] = Cached, memory: int = 0) -> Sam
     stems, rows = {}, len(keys)
     for number, name in enumerate("abc"):
         table = pa.record_batch({"ts": np.arange(rows), "k": np.roll(keys, number * 3)})
-        stems[name] = Stem(table.schema, time="ts", window=Range(50))
-        stems[name].append(table, np.arange(rows), np.arange(rows) * 3 + (2 - number))
+        stems[name] = Stem(SharedRows(table.schema, time="ts"), window=Range(50))
+        stems[name].rows.append(table, np.arange(rows), [Appearance(np.arange(rows) * 3 + (2 - number))])
     types = {Column(name, column): pa.int64() for name in stems for column in ("ts", "k")}
     predicates = [sql.parse(text, where="here") for text in ("a.k = b.k", "b.k = c.k")]
     rule = Rule(

@@ -17,13 +17,15 @@ from eddy.operators.index.catalog import Catalog
 from eddy.operators.matching import Matching
 from eddy.operators.meets import Meets, Strength
 from eddy.operators.probe import Probe
+from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import Faults
 from eddy.predicates.judge import Judged
-from eddy.query import Range, Unbounded, Window
+from eddy.query import Range, Window
 from eddy.sql import Column
 from eddy.tuples.lineage import Rule
+from eddy.tuples.tuples import Appearance
 
 IN_ORDER = IndexSettings(chains=False)
 """Rows that are put in order, whatever the kernels: what is found along chains is not kept."""
@@ -54,12 +56,12 @@ def pair(
     types: dict[Column, pa.DataType] = {}
     tables = {"a": pa.record_batch(dict(a)), "b": pa.record_batch(dict(b))}
     for name, table in tables.items():
-        stems[name] = Stem(table.schema, time="ts", window=window or Unbounded(), filters=["f"], index=index)
+        stems[name] = Stem(SharedRows(table.schema, time="ts"), window=window, filters=["f"], index=index)
         types |= {Column(name, field.name): field.type for field in table.schema}
     conditions = sort_conditions([sql.parse(text, where="here") for text in joins], types, stems, faults)
     came = arrivals or (range(len(b["ts"]), len(b["ts"]) + len(a["ts"])), range(len(b["ts"])))
     for (name, table), numbers in zip(tables.items(), came, strict=True):
-        stems[name].append(table, table["ts"].to_numpy(), np.array(numbers))
+        stems[name].rows.append(table, table["ts"].to_numpy(), [Appearance(np.array(numbers))])
     matching, near = Matching("b", stems, conditions), frozenset([frozenset("a")])
     meets = Meets(matching, Rule(near=near, lacks="b", optional=True), strength)
     return Pair(meets, Probe(matching, Rule(near=near, gives=frozenset("b"))), stems["b"])
@@ -175,8 +177,8 @@ def test_what_was_verified_is_all_that_a_probe_looks_at() -> None:
 def test_nothing_is_kept_once_the_rows_have_changed(strength: Strength, searched: list[int]) -> None:
     made = pair(strength, KEYS, {"ts": [0, 0], "k": [1, 2]}, "a.k = b.k", index=IN_ORDER)
     made.meets.run(arrived(3))
-    made.b.settle(None)
-    made.b.append(pa.record_batch({"ts": [1], "k": [2]}), np.array([1]), np.array([0]))
+    made.b.rows.settle(None)
+    made.b.rows.append(pa.record_batch({"ts": [1], "k": [2]}), np.array([1]), [Appearance(np.array([0]))])
     assert made.probe.run(arrived(2)).counts.tolist() == [1, 2]
     assert len(searched) == 2
 
@@ -191,9 +193,9 @@ def test_a_match_in_any_segment_is_one(
     a, b = {"ts": [90] * 4, "k": [1, 2, 3, 4]}, {"ts": [0], "k": [1]}
     made = pair(strength, a, b, "a.k = b.k", arrivals=(range(4), [0]), index=index)
     for key in (2, 3):
-        made.b.settle(None)
-        made.b.append(pa.record_batch({"ts": [key], "k": [key]}), np.array([key]), np.array([0]))
-    made.b.settle(None)
+        made.b.rows.settle(None)
+        made.b.rows.append(pa.record_batch({"ts": [key], "k": [key]}), np.array([key]), [Appearance(np.array([0]))])
+    made.b.rows.settle(None)
     assert len(made.b.segments) > 1
     assert made.meets.run(arrived(4)).counts.tolist() == [True, True, True, False]
     assert made.probe.run(arrived(3)).counts.tolist() == [1, 1, 1]
@@ -205,10 +207,11 @@ def test_what_another_row_of_a_tuple_has_a_say_in_is_not_kept(strength: Strength
     stems = {}
     for name, keys in {"a": [1], "b": [1, 2], "c": [1, 2]}.items():
         table = pa.record_batch({"k": keys})
-        stems[name] = Stem(table.schema, index=IN_ORDER)
-        stems[name].append(table, np.zeros(len(keys), np.int64), np.arange(len(keys)) + (9 if name == "a" else 0))
+        stems[name] = Stem(SharedRows(table.schema), index=IN_ORDER)
+        arrivals = np.arange(len(keys)) + (9 if name == "a" else 0)
+        stems[name].rows.append(table, np.zeros(len(keys), np.int64), [Appearance(arrivals)])
     for name in "bc":
-        stems[name].settle(None)
+        stems[name].rows.settle(None)
     types = {Column(name, "k"): pa.int64() for name in "abc"}
     matching = Matching("b", stems, sort_conditions([sql.parse("c.k = b.k", where="here")], types, stems, Faults()))
     meets, near = Meets(matching, Rule(lacks="b", optional=True), strength), frozenset([frozenset("c")])

@@ -15,6 +15,7 @@ from eddy.operators.passing import Passing
 from eddy.operators.stored.columns import make_column
 from eddy.predicates.arguments import ARROW, FORMS, NUMPY, SERIES
 from eddy.tuples.arrays import RowIds
+from eddy.tuples.tuples import Appearance
 from eddy.tuples.values import Held, Values
 from tests.operators.stored.test_columns import VALUES
 from tests.tries import fewer
@@ -26,8 +27,8 @@ def hold(array: pa.Array) -> tuple[Held, RowIds]:
     rows = pa.record_batch([array], names=["v"])
     passing = Passing(rows.schema)
     held = passing.column("v")
-    passing.append(rows.slice(0, 0), np.arange(0), np.arange(0))
-    return held, passing.append(rows, np.arange(len(array)), np.arange(len(array)))
+    passing.append(rows.slice(0, 0), np.arange(0), [Appearance(np.arange(0))])
+    return held, passing.append(rows, np.arange(len(array)), [Appearance(np.arange(len(array)))])
 
 
 def store(array: pa.Array) -> tuple[Held, RowIds]:
@@ -111,7 +112,7 @@ def test_neighbours_are_not_copied(part: slice) -> None:
 def test_rows_that_have_passed_are_gone() -> None:
     rows = pa.record_batch({"v": pa.array(["x"])})
     passing = Passing(rows.schema)
-    ids = passing.append(rows, np.arange(1), np.arange(1))
+    ids = passing.append(rows, np.arange(1), [Appearance(np.arange(1))])
     passing.settle(None)
     assert not len(passing.column("v").take(ids[:0]))
     with pytest.raises(pa.ArrowIndexError):

@@ -158,6 +158,9 @@ def list_windows(query: Query) -> Iterator[str]:
         yield f"  {stream.name}: {time}, {_window_text(stream.window)}, {delay}"
         if (horizon := horizons.get(stream.name)) is not None and horizon.because:
             yield f"    a row can be met until the watermark {_passing_text(stream, horizon)}"
+    for source, several in query.sources.items():
+        if len(several) > 1:
+            yield f"  {', '.join(stream.name for stream in several)}: one store of {source}"
     if all(stream.delay is not None for stream in query.streams):
         yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eddy.errors import QueryError, unknown_name
 from eddy.query.emit import BEGIN, END, Emit, check_emit, name_time
 from eddy.query.filter import Filter
-from eddy.query.inputs import Range, Stream, Table, Unbounded
+from eddy.query.inputs import Range, Stream, Table, Unbounded, share_sources
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
@@ -61,7 +61,8 @@ class _Building:
         existence = {
             key: [self._write_existence(one) for one in sources if one.kind is kind] for kind, key in _EXISTENCE.items()
         }
-        streams = {one.alias: self._make_stream(one) for one in sources if self.asked.is_stream(one)}
+        made = [self._make_stream(one) for one in sources if self.asked.is_stream(one)]
+        streams = {one.name: one for one in share_sources(made, self.asked.sources, [*self.asked.sources])}
         if not streams:
             raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from eddy.errors import QueryError, quote, unknown_name, write_repr
 from eddy.observe.text import plural
-from eddy.query.inputs import Stream
+from eddy.query.inputs import Stream, part_sources
 from eddy.query.query import Query
 from eddy.query.statements.after import After
 from eddy.query.statements.building import build_query
@@ -125,6 +125,10 @@ class Statement:
     def choose_cells(self, cells: int | None) -> int | None:
         """Choose the cells that a caller names, or those of the hint."""
         return int(self.hints["cells"]) if cells is None and "cells" in self.hints else cells
+
+    def ask(self, arranged: Mapping[str, Any]) -> Query:
+        """Give the query over inputs that are arranged: aliases of one source share it if they were given the same."""
+        return replace(self.query, streams=part_sources(self.query.streams, arranged))
 
     @property
     def query(self) -> Query:

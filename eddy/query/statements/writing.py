@@ -60,11 +60,12 @@ def _find_own_name(asked: Filter) -> str:
 def _write_sources(query: Query) -> Iterator[str]:
     """Write each input once, and each condition as soon as all of its inputs are there."""
     streams, seen = {stream.name: stream for stream in query.streams}, set[str]()
+    sources = {one.name: source for source, several in query.sources.items() for one in several if len(several) > 1}
     for name in query.inputs:
         ready = [one for one in query.predicates if name in one.inputs <= {*seen, name}]
         join = "FROM" if not seen else "JOIN" if ready else "CROSS JOIN"
         on = f" ON {' AND '.join(one.write_part() for one in ready)}" if ready and seen else ""
-        yield f"{join} {_write_source(name, streams.get(name))}{on}"
+        yield f"{join} {_write_source(name, streams.get(name), sources.get(name, name))}{on}"
         seen.add(name)
     for one in sorted(query.existence, key=lambda one: query.given.index(one.table)):
         kind = "SEMI" if one.kind == SEMI else "ANTI"
@@ -72,7 +73,7 @@ def _write_sources(query: Query) -> Iterator[str]:
         yield f"LEFT {kind} JOIN {write_name(one.table)} ON {conditions}"
 
 
-def _write_source(name: str, stream: Stream | None) -> str:
+def _write_source(name: str, stream: Stream | None, source: str) -> str:
     if stream is None:
         return write_name(name)
     micros = stream.delay_ticks if isinstance(stream.delay, str) else None
@@ -81,7 +82,8 @@ def _write_source(name: str, stream: Stream | None) -> str:
         if micros is not None
         else ""
     )
-    return f"STREAM {write_name(name)}{watermark}{_write_window(stream.window)}"
+    alias = "" if source == name else f" AS {write_name(name)}"
+    return f"STREAM {write_name(source)}{watermark}{_write_window(stream.window)}{alias}"
 
 
 def _write_length(one: Range | Every) -> str:

@@ -11,6 +11,7 @@ stream has come, and how many rows were late or had no time, is counted there.
 
     layout = plan_layout(binding, cells)          eddy.spark.layout.planning; cells may be None
     layout.place("a", batch) -> [Placed]          cells in rising order, rows in the order of their source
+    layout.place_shared(["a", "b"], batch, {})    the rows of a source with several names -> [PlacedShared]
     layout.describe() -> plain values             for the state; check_layout(saved, layout.describe()) compares
     layout.replication() -> {"a": 1, "b": 4}      in how many cells a row is
     layout.text() -> str                          for people
@@ -20,9 +21,9 @@ stream has come, and how many rows were late or had no time, is counted there.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +52,19 @@ class Placed(NamedTuple):
     cell: int
     rows: pa.RecordBatch
     copied: Mask | None
+
+
+class PlacedShared(NamedTuple):
+    """Rows of one cell, which it needs under several names.
+
+    `wanted` are those that it needs under each, and `copied` those that are copies under it; a name that is not there
+    needs all rows, and has no copies.
+    """
+
+    cell: int
+    rows: pa.RecordBatch
+    wanted: Mapping[str, Mask]
+    copied: Mapping[str, Mask]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +97,52 @@ class Layout:
             return [Placed(0, batch, None)] if batch.num_rows else []
         rows, cells, copied = self._targets(stream, batch)
         moved = batch.take(pa.array(rows))
-        # The rows stand by cell, so a cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
-        starts = np.flatnonzero(np.diff(cells, prepend=-1))
-        ends = np.append(starts[1:], len(rows))
         return [
-            Placed(cell, moved.slice(start, end - start), copied[start:end] if copied[start:end].any() else None)
-            for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
+            Placed(cell, moved.slice(at.start, at.stop - at.start), copied[at] if copied[at].any() else None)
+            for cell, at in _divide_cells(cells)
         ]
+
+    def place_shared(
+        self, streams: Sequence[str], batch: pa.RecordBatch, wanted: Mapping[str, Mask]
+    ) -> list[PlacedShared]:
+        """Give the rows of one source for each cell that needs them under any of its names, each row once.
+
+        `wanted` are the rows that are some name's, where not all are.
+        """
+        if not batch.num_rows:
+            return []
+        if self.places_alike(streams) and not wanted:
+            return [
+                PlacedShared(cell, rows, {}, {} if copied is None else dict.fromkeys(streams, copied))
+                for cell, rows, copied in self.place(streams[0], batch)
+            ]
+        # A row in a cell is one number, so that those of all names are merged by a sort:
+        #
+        #     a   rows [0 1 2]  cells [0 1 1]      numbers (of 3 rows)  [0 4 5]
+        #     b   rows [0 1 2]  cells [1 1 0]                           [3 4 2]      all  [0 2 3 4 5]
+        numbers, copies = {}, {}
+        for name in streams:
+            rows, cells, copied = self._targets(name, batch)
+            own = np.isin(rows, np.flatnonzero(wanted[name])) if name in wanted else np.ones(len(rows), np.bool_)
+            numbers[name], copies[name] = (cells * batch.num_rows + rows)[own], copied[own]
+        found = np.unique(np.concatenate(list(numbers.values())))
+        masks = {name: np.isin(found, some) for name, some in numbers.items()}
+        counted = {name: np.isin(found, some[copies[name]]) for name, some in numbers.items()}
+        moved = batch.take(pa.array(found % batch.num_rows))
+        return [
+            PlacedShared(cell, moved.slice(at.start, at.stop - at.start), _cut(masks, at), _cut(counted, at))
+            for cell, at in _divide_cells(found // batch.num_rows)
+        ]
+
+    def places_alike(self, streams: Sequence[str]) -> bool:
+        """Tell whether rows of one source go to the same cells under all of some names."""
+        for dimension in self.dimensions:
+            divided = {name: dimension.keys[name] for name in streams if name in dimension.keys}
+            ways = {tuple(map(_leave_out_input, keys)) for keys in divided.values()}
+            is_heavy = any(heavy.stream in streams for heavy in dimension.heavy)
+            if divided and (len(divided) < len(streams) or len(ways) > 1 or is_heavy):
+                return False
+        return True
 
     def replication(self) -> dict[str, int]:
         """Count the cells that a row of each stream goes to.
@@ -170,6 +223,25 @@ class Layout:
     def _codes(self, batch: pa.RecordBatch, text: str) -> tuple[Integers, Valid]:
         bound = self._bounds[text]
         return encode(bound.evaluate({column: batch.column(column.name) for column in bound.columns}, batch.num_rows))
+
+
+def _divide_cells(cells: Integers) -> Iterator[tuple[int, slice]]:
+    """Give the place of each cell's rows, which stand by cell."""
+    # A cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
+    starts = np.flatnonzero(np.diff(cells, prepend=-1))
+    ends = np.append(starts[1:], len(cells))[: len(starts)]
+    for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
+        yield cell, slice(start, end)
+
+
+def _cut(masks: Mapping[str, Mask], at: slice) -> dict[str, Mask]:
+    return {name: mask[at] for name, mask in masks.items()}
+
+
+@cache
+def _leave_out_input(key: str) -> str:
+    """Write a key without the name of its input."""
+    return sql.parse(key, where=f'key "{key}"').qualify(lambda column: Column("it", column.name)).write()
 
 
 def check_layout(saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

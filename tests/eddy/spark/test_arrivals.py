@@ -20,7 +20,7 @@ from eddy.spark import cell, worker_cache
 from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
-from eddy.spark.parcels import PARCEL_SCHEMA, pack, write
+from eddy.spark.parcels import PARCEL_SCHEMA, Naming, pack, write
 from eddy.tuples.arrow import one_batch
 from tests import joins, reference
 from tests.eddy.spark.test_attach import cut
@@ -121,6 +121,7 @@ class Cells:
             tables={name: write(one_batch(name, data[name])) for name in case.tables},
             parts={},
             ticks_per_ms=int(len(self.delays) == len(case.streams)),
+            sources={source: [one.name for one in several] for source, several in self.asked.sources.items()},
         )
 
     def run(self, batch: dict[str, list[dict[str, Any]]]) -> list[pd.DataFrame]:
@@ -128,17 +129,19 @@ class Cells:
         marks = [self.newest[name] - math.floor(delay) for name, delay in self.delays.items()]
         watermark = max(min(marks, default=0), 0)
         packed: list[pa.RecordBatch] = []
-        for stream in self.asked.streams:
-            rows = pa.RecordBatch.from_pylist(batch[stream.name], schema=self.case.schema(stream.name))
-            packed += pack([rows], stream, self.layout)
+        for first, *others in self.asked.sources.values():
+            rows = pa.RecordBatch.from_pylist(batch[first.name], schema=self.case.schema(first.name))
+            naming = Naming([first.name, *(one.name for one in others)]) if others else None
+            packed += pack([rows], first, self.layout, naming=naming)
         found = pa.Table.from_batches(packed, PARCEL_SCHEMA).to_pandas()
         sent = []
         for label in found["cell"].unique().tolist():
             held = state(self.saved.get(label), watermark=watermark)
             sent += list(cell.run(self.shipped, (label,), [found[found["cell"] == label]], held))
             self.saved[label] = held.get
-        for name, time in zip(found["stream"], found["time"], strict=True):
-            self.newest[name] = max(self.newest[name], time.value // 1_000_000)
+        for source, time in zip(found["stream"], found["time"], strict=True):
+            for name in (one.name for one in self.asked.sources[source]):
+                self.newest[name] = max(self.newest[name], time.value // 1_000_000)
         return sent
 
 

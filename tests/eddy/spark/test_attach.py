@@ -156,8 +156,8 @@ def cut(case: joins.Case) -> joins.Case:
 def frames_of(spark: SparkSession, case: joins.Case, place: Path) -> dict[str, Any]:
     """The inputs of a random query: streams of files; tables of Spark, of Arrow, and of pandas."""
     found: dict[str, Any] = {}
-    for name, whole in case.data().items():
-        if name in case.streams:
+    for name, whole in case.by_source(case.data()).items():
+        if name == joins.SHARED or name in case.streams:
             parts = [whole.slice(i, case.batch_rows) for i in range(0, max(whole.num_rows, 1), case.batch_rows)]
             found[name] = feeds.stream(spark, place / name, parts)
         else:

@@ -49,9 +49,9 @@ def check(spark: SparkSession, asked: Changing, *, cells: int, pushdown: bool) -
         ends = [*asked.starts[1:], len(case.batches())]
         for number, (first, end) in enumerate(zip(asked.starts, ends, strict=True)):
             frames: dict[str, Any] = {}
-            for name, whole in case.data().items():
+            for name, whole in case.by_source(case.data()).items():
                 parts = [whole.slice(n * case.batch_rows, case.batch_rows) for n in range(first, end)]
-                frames[name] = feeds.stream(spark, place / name, parts) if name in case.streams else whole
+                frames[name] = whole if name in case.tables else feeds.stream(spark, place / name, parts)
             frame = eddy.attach(
                 asked.query(number),
                 frames,

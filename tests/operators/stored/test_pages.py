@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import eddy
+from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.stored import pages
 from eddy.operators.stored.pages import make_page, read_pages
 from eddy.predicates.judge import Judged
 from eddy.tuples.packed import Packed, pack_rows
+from eddy.tuples.tuples import Appearance
 from tests.operators.stored.test_columns import VALUES
 from tests.tries import fewer
 
@@ -34,7 +36,7 @@ class Modelled:
     def arrive(self, texts: list[str]) -> None:
         ticks = np.arange(self.now, self.now + len(texts))
         rows = pa.RecordBatch.from_arrays([pa.array(ticks), pa.array(texts, pa.string())], schema=SCHEMA)
-        self.stem.append(rows, ticks, np.arange(len(texts)))
+        self.stem.rows.append(rows, ticks, [Appearance(np.arange(len(texts)))])
         self.now += len(texts)
 
     def judge(self, share: int) -> None:
@@ -50,9 +52,9 @@ class Modelled:
         return living(self.stem)
 
     def restart(self) -> None:
-        numbers, packed = self.stem.snapshot()
+        numbers, packed = self.stem.rows.snapshot()
         again = make_stem(self.window)
-        again.restore(numbers, packed)
+        again.rows.restore(numbers, packed)
         assert numbers["alive"] == len(self.living())
         # Rows whose time is over may go at once: those that are left are the newest.
         kept = living(again)
@@ -61,7 +63,7 @@ class Modelled:
 
 
 def make_stem(window: Any) -> Stem:
-    return Stem(SCHEMA, time="ts", window=window, delay=0, filters=["f"])
+    return Stem(SharedRows(SCHEMA, time="ts"), window=window, delay=0, filters=["f"])
 
 
 def living(stem: Stem) -> list[Any]:
@@ -95,31 +97,31 @@ def test_every_state_has_the_rows_that_are_alive(window: Any, steps: list[tuple[
         model = Modelled(window)
         for step, what in steps:
             if step == "settle":
-                model.stem.settle(model.now - 1 if model.now else None)
+                model.stem.rows.settle(model.now - 1 if model.now else None)
             elif step == "save":
-                model.stem.snapshot()
+                model.stem.rows.snapshot()
             elif step == "restart":
-                model.stem.settle(None)
+                model.stem.rows.settle(None)
                 model.restart()
             else:
                 getattr(model, step)(what)
-        model.stem.settle(None)
+        model.stem.rows.settle(None)
         model.restart()
 
 
 def written(stem: Stem) -> list[Packed]:
-    return list(stem.snapshot()[1][:-1])
+    return list(stem.rows.snapshot()[1][:-1])
 
 
 def test_what_is_written_once_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "PAGE_BYTES", 2_000)
     model = Modelled(eddy.Range(10_000))
     model.arrive(["text"] * 1_000)
-    model.stem.settle(None)
+    model.stem.rows.settle(None)
     before = written(model.stem)
     assert len(before) > 5
     model.arrive(["text"] * 10)
-    model.stem.settle(None)
+    model.stem.rows.settle(None)
     after = written(model.stem)
     # Only the last page was not full: it is the one that is written again.
     assert all(one is other for one, other in zip(before[:-1], after, strict=False))
@@ -134,12 +136,12 @@ def test_old_rows_that_go_leave_their_page_until_it_is_empty(monkeypatch: pytest
     model = Modelled(eddy.Range(4_000))
     for _ in range(40):
         model.arrive(["x"] * 500)
-        model.stem.settle(model.now - 1)
-        numbers, packed = model.stem.snapshot()
+        model.stem.rows.settle(model.now - 1)
+        numbers, packed = model.stem.rows.snapshot()
         held = sum(one.read().num_rows for one in packed[:-1])
         assert held == len(model.stem) + numbers["gone"]
         assert held < len(model.stem) + 20_000 // 8
-    assert model.stem.snapshot()[0]["gone"] > 0
+    assert model.stem.rows.snapshot()[0]["gone"] > 0
     model.restart()
 
 
@@ -147,15 +149,15 @@ def test_dead_rows_are_written_again_once_they_are_cleared(monkeypatch: pytest.M
     monkeypatch.setattr(pages, "PAGE_BYTES", 2_000)
     model = Modelled(eddy.Unbounded())
     model.arrive(["text"] * 900)
-    model.stem.settle(None)
-    model.stem.snapshot()
+    model.stem.rows.settle(None)
+    model.stem.rows.snapshot()
     model.judge(1)
     assert len(model.living()) == 600
     # The dead still stand on their pages, and are marked.
-    numbers, packed = model.stem.snapshot()
+    numbers, packed = model.stem.rows.snapshot()
     assert (sum(one.read().num_rows for one in packed[:-1]), numbers["alive"]) == (900, 600)
-    model.stem.settle(None)
-    numbers, packed = model.stem.snapshot()
+    model.stem.rows.settle(None)
+    numbers, packed = model.stem.rows.snapshot()
     assert (sum(one.read().num_rows for one in packed[:-1]), numbers["alive"]) == (600, 600)
     model.restart()
 
@@ -186,11 +188,11 @@ def test_steps_of_any_size_come_out_as_they_were(values: list[int], *, unsigned:
 def test_rows_that_cannot_be_gone_are_refused(gone: int) -> None:
     model = Modelled(eddy.Unbounded())
     model.arrive(["text"] * 900)
-    numbers, packed = model.stem.snapshot()
+    numbers, packed = model.stem.rows.snapshot()
     with pytest.raises(ValueError, match="expected up to 900 rows to be gone from the first page"):
-        make_stem(eddy.Unbounded()).restore({**numbers, "gone": gone}, packed)
+        make_stem(eddy.Unbounded()).rows.restore({**numbers, "gone": gone}, packed)
     with pytest.raises(ValueError, match="expected marks of 899 rows, got 900"):
-        make_stem(eddy.Unbounded()).restore({**numbers, "gone": 1}, packed)
+        make_stem(eddy.Unbounded()).rows.restore({**numbers, "gone": 1}, packed)
 
 
 def test_all_rows_of_the_first_page_may_be_gone() -> None:

@@ -1,0 +1,163 @@
+"""One source under several names on Spark: read, sent and stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import eddy
+from eddy.query.binding import bind
+from eddy.spark.cell import unpack_arrivals
+from eddy.spark.layout.hashing import label
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.planning import plan_layout
+from eddy.spark.parcels import Naming, pack
+from tests.eddy.spark import feeds
+from tests.eddy.spark.test_attach import BIG, local, odd, rows
+from tests.tries import fewer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SCHEMA = pa.schema({"id": pa.int64(), "ts": pa.int64(), "k": pa.int64(), "m": pa.int64()})
+
+JOINS = (
+    ["a.k = b.k", "b.k = c.k"],
+    ["a.k = b.m", "b.m = c.k"],
+    ["a.k = b.k", "b.m = c.m"],
+    ["a.k < b.k", "b.k = c.k"],
+    ["a.k = b.m", "c.ts > a.ts"],
+)
+"""Joins by which rows go to the same cells under all names, or to others under each."""
+
+
+def one_source(joins: Sequence[str], names: str = "abc") -> eddy.Query:
+    streams = [eddy.Stream(n, time="ts", delay=0, window=eddy.Range(50), source="all") for n in names]
+    return eddy.Query(streams=streams, joins=joins, select=["a.id"])
+
+
+def lay_out(query: eddy.Query, cells: int, heavy: Mapping[str, Sequence[Any]]) -> Layout:
+    return plan_layout(bind(query, dict.fromkeys("abc", SCHEMA)), cells, heavy=heavy)
+
+
+@fewer(2)
+@given(
+    joins=st.sampled_from(JOINS),
+    cells=st.integers(1, 7),
+    keys=st.lists(st.tuples(st.none() | st.integers(0, 5), st.none() | st.integers(0, 5)), max_size=30),
+    marked=st.lists(st.sampled_from("abc"), unique=True),
+    seed=st.integers(0, 99),
+    is_heavy=st.booleans(),
+)
+def test_each_cell_gets_each_row_once_that_some_name_needs(
+    joins: list[str],
+    cells: int,
+    keys: list[tuple[int | None, int | None]],
+    marked: list[str],
+    seed: int,
+    is_heavy: bool,
+) -> None:
+    """It has under every name the rows that a parcel for this name alone would bring, and the same copies."""
+    query = one_source(joins)
+    layout = lay_out(query, cells, {"a.k": [1, 2]} if is_heavy and "a.k = " in joins[0] else {})
+    numbers, chance = range(len(keys)), np.random.default_rng(seed)
+    columns = [pa.array(part, pa.int64()) for part in (numbers, numbers, [k for k, _ in keys], [m for _, m in keys])]
+    batch = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+    marks = {name: chance.random(len(keys)) < 0.5 for name in marked}
+    sent = batch
+    for name, mask in marks.items():
+        sent = sent.append_column(f"{name}>", pa.array(mask))
+    parcels = list(pack([sent], query.streams[0], layout, naming=Naming("abc", marked)))
+    frame = pa.Table.from_batches(parcels).to_pandas() if parcels else None
+    for cell in range(layout.cells):
+        came = unpack_arrivals(
+            [] if frame is None else [frame[frame["cell"] == label(cell)]], dict.fromkeys("abc", SCHEMA), {"all": "abc"}
+        )
+        ids = came.rows["all"].column("id").to_numpy()
+        assert len(set(ids.tolist())) == len(ids)
+        needed = np.zeros(len(ids), np.bool_)
+        for name in "abc":
+            wanted = came.wanted.get(name, np.ones(len(ids), np.bool_))
+            copied = came.copies.get(name, np.zeros(len(ids), np.bool_))
+            own = batch.filter(pa.array(marks[name])) if name in marks else batch
+            alone = {
+                row: is_copy
+                for placed in layout.place(name, own)
+                if placed.cell == cell
+                for row, is_copy in zip(
+                    placed.rows.column("id").to_pylist(),
+                    [False] * placed.rows.num_rows if placed.copied is None else placed.copied.tolist(),
+                    strict=True,
+                )
+            }
+            assert dict(zip(ids[wanted].tolist(), copied[wanted].tolist(), strict=True)) == alone
+            needed |= wanted
+        assert needed.all()
+
+
+def test_names_that_are_joined_by_one_column_go_together() -> None:
+    """Then nothing is said of the rows of a parcel, and it is as large as one for a single name."""
+    for joins, is_alike in zip(JOINS, (True, False, False, False, False), strict=True):
+        assert lay_out(one_source(joins), 4, {}).places_alike("abc") == is_alike
+    heavy = lay_out(one_source(JOINS[0]), 4, {"a.k": [1]})
+    assert not heavy.places_alike("abc")
+    # Rows of the others with a heavy value are copied under both names.
+    assert heavy.places_alike("bc")
+
+
+WINDOW = eddy.Range("15 seconds")
+FIRST = [BIG, eddy.Filter("odd", on="b", function=odd)]
+BOTH = [BIG, eddy.Filter("low", on="b", where="v < 90"), eddy.Filter("spark", on="b", where="pmod(b.v, 2) = 1")]
+
+
+@pytest.mark.parametrize(
+    ("joins", "filters", "cells", "pushdown"),
+    [
+        (["a.k = b.k and a.v < b.v"], FIRST, 3, True),
+        pytest.param(["a.k = b.v"], BOTH, 4, True, marks=pytest.mark.long),
+        (["a.k = b.v"], BOTH, 4, False),
+        pytest.param(["a.k = b.k and a.v < b.v"], BOTH, 2, True, marks=pytest.mark.long),
+    ],
+)
+def test_a_self_join_answers_as_two_stores_do(
+    spark: SparkSession,
+    tmp_path: Path,
+    joins: list[str],
+    filters: list[eddy.Filter],
+    cells: int,
+    pushdown: bool,
+) -> None:
+    """By one column and by two, with filters that Spark evaluates under one name, both or none."""
+    streams = [eddy.Stream(name, time="ts", window=WINDOW, delay="60 seconds", source="views") for name in "ab"]
+    query = eddy.Query(streams=streams, joins=joins, filters=filters)
+    data = {"views": rows(3)}
+    frames = feeds.streams(spark, tmp_path / "in", data)
+    # A filter of Spark's own SQL, which the local engine has not.
+    known = [replace(f, where="b.v % 2 = 1") if f.name == "spark" else f for f in filters]
+    expected = local(replace(query, filters=known), data)
+    assert sum(expected.values()) > 9
+    found = feeds.answer(eddy.attach(query, frames, cells=cells, pushdown=pushdown), tmp_path / "checkpoint")
+    assert found.rows == expected
+    counted = found.report.streams().groupby("stream")[["rows", "late"]].sum()
+    assert (counted["rows"] == 120).all() != pushdown
+    assert {len(progress.sources) for progress in found.query.recentProgress} == {1}
+
+
+def test_a_statement_reads_a_view_once(spark: SparkSession, tmp_path: Path) -> None:
+    frames = feeds.streams(spark, tmp_path / "in", {"views": rows(4)})
+    frames["views"].createOrReplaceTempView("views")
+    text = """
+        SELECT a.v AS one, b.v AS other FROM STREAM views WATERMARK ts DELAY OF INTERVAL 1 MINUTE [RANGE 9 SECONDS] AS a
+        JOIN STREAM views WATERMARK ts DELAY OF INTERVAL 1 MINUTE [ROWS 3] AS b ON a.k = b.k
+    """
+    found = feeds.answer(eddy.attach(text, cells=1), tmp_path / "checkpoint")
+    assert found.rows == local(eddy.Statement(text).query, {"views": rows(4)})
+    assert {len(progress.sources) for progress in found.query.recentProgress} == {1}
