@@ -1391,7 +1391,7 @@ BUGS = (
         file="policies/auto/saved.py",
         old='"next_challenge": course.next_challenge,',
         new='"next_challenge": None,',
-        tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+        tests=(f"{AUTO}/test_shared.py", "-k", "wait_on"),
     ),
     Bug(
         name="tuples of legs with asides come out a second time",
@@ -1814,7 +1814,7 @@ BUGS = (
         file="operators/cache/room.py",
         old="        saved = [one for one in saved if self.streams.issuperset(one.scope.inputs)]\n",
         new="",
-        tests=(KEPT,),
+        tests=(KEPT, "-k", "with_tables"),
     ),
     Bug(
         name="what another version has saved is read",
