@@ -1982,7 +1982,7 @@ BUGS = (
         file="operators/cached.py",
         old="np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(rows)",
         new="np.arange(rows)",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "key_is_null"),
     ),
     Bug(
         name="a cache is not kept up with rows of micro-batches in which nobody asked it",
@@ -1996,7 +1996,7 @@ BUGS = (
         file="operators/cached.py",
         old="        answers = np.searchsorted(places, proposed.places.take(unknown))\n",
         new="        answers = np.zeros(len(unknown), np.int64)\n",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "held_against_each"),
     ),
     Bug(
         name="keys of a part that is whole are forgotten with their first combination that goes",
