@@ -13,6 +13,7 @@ from eddy.errors import CheckpointError, QueryError
 from eddy.query import fingerprint
 from eddy.query.binding import bind
 from eddy.tuples.arrow import one_batch
+from tests import tiny
 from tests.policies.checks import steady_clock
 
 ORDERS = eddy.Stream("o", time="at", delay=0, window=eddy.Range(10))
@@ -68,7 +69,8 @@ def test_a_row_that_comes_late_takes_a_place_when_the_combination_begins() -> No
     assert told(query(slow, last, emit=eddy.Every(1)), o=orders, c=clicks) == []
 
 
-def test_a_row_waits_for_newer_ones_although_nothing_can_meet_it() -> None:
+def test_a_row_waits_for_newer_ones_although_nothing_can_meet_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny.parts_of(monkeypatch, 1)
     newest = eddy.Stream("c", time="at", delay=0, window=eddy.Rows(1, by=["id"]))
     joins = ["o.id = c.id", "o.at >= c.at", "o.at <= c.at + 2"]
     asked = query(eddy.Stream("o", time="at", delay=0), newest, joins=joins, emit="end")
@@ -94,6 +96,13 @@ def test_times_are_of_the_kind_of_the_first_stream() -> None:
     timed = eddy.Stream("o", time="at", delay="1 second", window=eddy.Range("1 second"))
     assert bind(query(timed, emit="end"), schemas).schema.field("left_at").type == pa.timestamp("us", "Europe/Berlin")
     assert bind(query(ORDERS, emit=eddy.Every(5)), {"o": SCHEMA}).schema.field("tick").type == pa.int64()
+
+
+def test_a_nought_has_no_sign() -> None:
+    schema = SCHEMA.set(1, pa.field("at", pa.float64()))
+    parts = [pa.table({"id": [1, 2], "at": at}, schema=schema) for at in ([-0.0, -0.0], [50.0, 99.0])]
+    asked = query(eddy.Stream("o", time="at", delay=0, window=eddy.Range(0)), emit="end")
+    assert str(eddy.run_local(asked, {"o": parts}).results["left_at"].to_pylist()) == "[0.0, 0.0, 50.0]"
 
 
 def test_results_that_wait_are_counted_and_limited() -> None:
