@@ -678,7 +678,7 @@ BUGS = (
         old='return apply(pc.invert, (_condition(args[0], session, "NOT"),), types.BOOLEAN)',
         new='return apply(lambda v: pc.invert(pc.fill_null(v, False)), (_condition(args[0], session, "NOT"),), '
         "types.BOOLEAN)",
-        tests=(FILTERS,),
+        tests=("tests/eddy/sql/test_values.py", "-k", "test_examples"),
     ),
     Bug(
         name="NaN is smaller than other numbers",
@@ -1084,7 +1084,7 @@ BUGS = (
         file="policies/query_mesh/learn/best_attributes.py",
         old="SMALLEST_BUCKET = 3",
         new="SMALLEST_BUCKET = 9",
-        tests=("tests/policies/query_mesh/test_policy.py", "-k", "two_hundred"),
+        tests=("tests/policies/query_mesh/test_training.py", "-k", "five_rows"),
     ),
     Bug(
         name="a grid never hears of ordinary rows",
@@ -1434,7 +1434,7 @@ BUGS = (
         file="policies/auto/saved.py",
         old='"next_challenge": course.next_challenge,',
         new='"next_challenge": None,',
-        tests=(f"{AUTO}/test_auto.py", "-k", "stopped"),
+        tests=(f"{AUTO}/test_shared.py", "-k", "wait_on"),
     ),
     Bug(
         name="tuples of legs with asides come out a second time",
@@ -1857,7 +1857,7 @@ BUGS = (
         file="operators/cache/room.py",
         old="        saved = [one for one in saved if self.streams.issuperset(one.scope.inputs)]\n",
         new="",
-        tests=(KEPT,),
+        tests=(KEPT, "-k", "with_tables"),
     ),
     Bug(
         name="what another version has saved is read",
@@ -2025,7 +2025,7 @@ BUGS = (
         file="operators/cached.py",
         old="np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(rows)",
         new="np.arange(rows)",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "key_is_null"),
     ),
     Bug(
         name="a cache is not kept up with rows of micro-batches in which nobody asked it",
@@ -2039,7 +2039,7 @@ BUGS = (
         file="operators/cached.py",
         old="        answers = np.searchsorted(places, proposed.places.take(unknown))\n",
         new="        answers = np.zeros(len(unknown), np.int64)\n",
-        tests=(CACHES,),
+        tests=(CACHES, "-k", "held_against_each"),
     ),
     Bug(
         name="keys of a part that is whole are forgotten with their first combination that goes",

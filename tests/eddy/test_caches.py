@@ -301,7 +301,7 @@ def read_key(cache: Cache, combination: tuple[int, ...]) -> tuple[int, ...] | No
     return key if all(key[first] == code for code, first in zip(key, cache.key.brought, strict=True)) else None
 
 
-def pairs(policy: Any, memory: int | None = None, rows: int = 400) -> Run:
+def pairs(policy: Any, memory: int | None = None, rows: int = 400, key: str = "t.k", more: Sequence[str] = ()) -> Run:
     """Orders, their customers, and readings by order; keys come again and again."""
     chance = np.random.default_rng(0)
     data = {
@@ -310,7 +310,8 @@ def pairs(policy: Any, memory: int | None = None, rows: int = 400) -> Run:
         "t": pa.table({"ts": np.arange(rows), "k": chance.integers(0, 20, rows)}),
     }
     streams = [eddy.Stream(name, time="ts", window=eddy.Range(100), delay=0) for name in "rst"]
-    query = eddy.Query(streams=streams, joins=["r.x = s.x", "s.k = t.k"], select=["r.ts", "s.ts as b", "t.ts as c"])
+    joins = ["r.x = s.x", f"s.k = {key}", *more]
+    query = eddy.Query(streams=streams, joins=joins, select=["r.ts", "s.ts as b", "t.ts as c"])
     return eddy.run_local(query, data, policy=policy, cache_memory=memory, batch_rows=50)
 
 
@@ -474,6 +475,20 @@ def test_keys_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> N
     """The first of them that is held goes by the cache, and the others by the probes."""
     monkeypatch.setattr(storing, "mix", lambda codes: (codes[0] & 1).astype(np.uint64))
     check_forced()
+
+
+@pytest.mark.parametrize("key", ["nullif(t.k, 2)", "if(t.k < 2, t.k, null)"])
+def test_rows_whose_key_is_null_find_nothing(key: str) -> None:
+    """A key that is computed may be null; in columns that are compared as they are, such rows are not stored."""
+    forced, plain = (pairs(policy, key=key) for policy in (FORCED, "fixed"))
+    assert found_in(forced.results) == found_in(plain.results) != {}
+
+
+def test_a_condition_over_the_inputs_of_a_cache_is_held_against_each_combination() -> None:
+    """Once for each, as tuples come that need to know; some pass, and some do not."""
+    forced, plain = (pairs(policy, more=["(r.ts + 2 * s.ts) % 3 > 0"]) for policy in (FORCED, "fixed"))
+    assert 0 < plain.results.num_rows < pairs("fixed").results.num_rows
+    assert found_in(forced.results) == found_in(plain.results)
 
 
 @pytest.mark.parametrize("share", [2, 10])

@@ -342,16 +342,18 @@ def test_a_policy_that_goes_on_from_a_snapshot_uses_its_caches() -> None:
     assert sum(count.filled for count in filled) > sum(count.filled for count in used)
 
 
+@pytest.mark.parametrize("order", ["a_greedy", "source"])
 @pytest.mark.parametrize("name", ["cached_x", "cachedness"])
-def test_a_filter_of_one_stream_may_be_called_like_a_cache(name: str) -> None:
-    """What the order learns of it, and where it goes, does not depend on its name."""
+def test_a_filter_of_one_stream_may_be_called_like_a_cache(name: str, order: str) -> None:
+    """What the order learns of it, and where it goes, does not depend on its name, also as it begins to pass more."""
 
     def count(name: str) -> list[int]:
         _, data = make()
-        filters = [eddy.Filter("few", on="t", where="t.ts % 10 > 0"), eddy.Filter(name, on="t", where="t.k < 2")]
+        changing = eddy.Filter(name, on="t", where="(t.ts < 2000) = (t.k < 2)")
+        filters = [eddy.Filter("half", on="t", where="t.ts % 2 > 0"), changing]
         query = eddy.Query(streams=[eddy.Stream("t", time="ts")], filters=filters)
-        policy = {"name": "a_caching", "costs": "unit"}
-        told = eddy.run_local(query, {"t": data["t"]}, policy=policy, batch_rows=200, clock=steady_clock()).report
+        policy = {"name": "a_caching", "order": order, "costs": "unit"}
+        told = eddy.run_local(query, {"t": data["t"]}, policy=policy, batch_rows=100, clock=steady_clock()).report
         return [int(calls) for calls in told.batches()["routing_calls"]]
 
     assert count(name) == count("another")

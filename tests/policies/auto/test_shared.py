@@ -6,8 +6,8 @@ the written order costs is known exactly: another engine goes that way, over the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from eddy import wiring
 from eddy.contracts import Operator, Outcome, Tuples
 from eddy.engine import Engine
 from eddy.operators.registry import OPERATORS
+from eddy.policies.auto.conduct import Challenge
 from eddy.tuples.arrays import Mask
 from tests.policies.auto.eager import Dear, Time
 
@@ -106,10 +107,15 @@ def make_costly(made: Callable[..., Operator], time: Time) -> Callable[..., Oper
 def run(query: eddy.Query, data: Mapping[str, pa.Table], policy: str) -> tuple[float, Engine]:
     time = Time((2e-6,))
     engine = build(query, data, policy, time)
+    for batch in divide(data):
+        list(engine.run(batch))
+    return time.now, engine
+
+
+def divide(data: Mapping[str, pa.Table]) -> Iterator[dict[str, pa.RecordBatch]]:
     parts = [table.combine_chunks().to_batches(max_chunksize=1_000) for table in data.values()]
     for batch in zip(*parts, strict=True):
-        list(engine.run(dict(zip(data, batch, strict=True))))
-    return time.now, engine
+        yield dict(zip(data, batch, strict=True))
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -143,3 +149,21 @@ def test_auto_keeps_its_promise_where_orders_differ_by_a_thousand(seed: int, bat
     spent, engine = run(CONTRAST.query(), data, "auto")
     policy: Any = engine._policy
     assert spent <= 1.02 * written + sum(one.allowance for one in policy._conduct.accounts)
+
+
+def list_waiting(engine: Engine) -> dict[str, Challenge]:
+    policy: Any = engine._policy
+    return {name: one.next_challenge for name, one in policy._courses.items() if one.next_challenge is not None}
+
+
+def test_challenges_that_wait_for_a_duel_elsewhere_wait_on_after_a_restart() -> None:
+    query, data = make(SHAPES["chain of three"])
+    time = Time((2e-6,))
+    running, waiting = build(query, data, "auto", time), 0
+    for batch in islice(divide(data), 8):
+        list(running.run(batch))
+        again = build(query, data, "auto", time)
+        again.restore(running.snapshot())
+        assert list_waiting(again) == list_waiting(running)
+        waiting += len(list_waiting(running))
+    assert waiting > 2

@@ -59,6 +59,13 @@ def test_there_are_no_more_training_tuples_than_asked_for(most: int) -> None:
     assert len(finish(condense(sample(skewed(buckets[:, 0] % 6, 6), buckets, 5), most, Work()))) == most
 
 
+def test_an_attribute_with_five_rows_of_each_value_is_kept() -> None:
+    values = np.arange(ROWS) % (ROWS // 5)
+    buckets = np.column_stack((noise(ROWS, 4, seed=12), values)).astype(np.uint8)
+    rows = sample(skewed(values % 3, 4), buckets, 13)
+    assert finish(best_single(buckets, signals(rows.outcomes, 10), Work())) == 4
+
+
 @pytest.mark.parametrize("attributes", [2, 20])
 def test_two_attributes_that_tell_something_only_together_are_found(attributes: int) -> None:
     buckets = noise(ROWS, attributes, seed=5)
