@@ -319,7 +319,7 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
     Mostly a last row of each stream, later than all others, lets the watermark pass what was there before.
     """
     if draw(st.integers(0, 3)):
-        last = {name: _latest(case.clocks[name], case.rows[name]) for name in case.streams}
+        last = {name: _latest(case.clocks[name], source) for name, source in case.streams.items()}
         case = replace(case, rows={**case.rows, **{name: [*case.rows[name], row] for name, row in last.items()}})
     streams = {
         name: replace(source, delay=draw(st.sampled_from([0, 3, 8])) * _unit(case.clocks[name]))
@@ -332,12 +332,12 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
     return replace(case, streams=streams, emit="tick", every=draw(st.sampled_from([1, 3, 7, 40])) * _unit(clock))
 
 
-def _latest(clock: Clock, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _latest(clock: Clock, source: reference.Source) -> dict[str, Any]:
     """A row that joins by no equality, some time after all others."""
     zone = None if clock in UNZONED_CLOCKS else EPOCH.tzinfo
     time = LATEST if clock.unit is None else (EPOCH + timedelta(seconds=LATEST)).replace(tzinfo=zone)
     row: dict[str, Any] = dict.fromkeys(NAMES) | {"ts": time}
-    return row | ({ARRIVED: time} if any(ARRIVED in one for one in rows) else {})
+    return row if source.arrived is None else row | {source.arrived: time}
 
 
 def _unit(clock: Clock) -> int:

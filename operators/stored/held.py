@@ -160,8 +160,8 @@ class Held:
             yield ids, ticks * step
 
     def _gather(self, ids: RowIds, times: Ticks) -> pa.RecordBatch:
-        kind = self._own.type
-        own = pa.array(times) if not pa.types.is_timestamp(kind) else pa.array(times).cast(kind)
+        # A nought may have a sign, which depends on which of two equal times was taken; nothing more takes it away.
+        own = pa.array(times + self._clock.nothing).cast(self._own.type)
         columns = [*(column.take(ids) for column in self._columns.values()), own]
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
 
@@ -235,6 +235,7 @@ class _Clock:
 
     def __init__(self, tick_type: Any) -> None:
         self._is_whole = tick_type is np.int64
+        self.nothing: Any = tick_type(0)
         limits = np.iinfo(np.int64)
         self.first: Any = limits.min if self._is_whole else -np.inf
         self.never: Any = limits.max if self._is_whole else np.inf

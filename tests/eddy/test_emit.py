@@ -98,6 +98,13 @@ def test_times_are_of_the_kind_of_the_first_stream() -> None:
     assert bind(query(ORDERS, emit=eddy.Every(5)), {"o": SCHEMA}).schema.field("tick").type == pa.int64()
 
 
+def test_a_nought_has_no_sign() -> None:
+    schema = SCHEMA.set(1, pa.field("at", pa.float64()))
+    parts = [pa.table({"id": [1, 2], "at": at}, schema=schema) for at in ([-0.0, -0.0], [50.0, 99.0])]
+    asked = query(eddy.Stream("o", time="at", delay=0, window=eddy.Range(0)), emit="end")
+    assert str(eddy.run_local(asked, {"o": parts}).results["left_at"].to_pylist()) == "[0.0, 0.0, 50.0]"
+
+
 def test_results_that_wait_are_counted_and_limited() -> None:
     asked = query(ORDERS, emit="end")
     run = eddy.run_local(asked, {"o": [rows((1, 1), (2, 2)), rows((3, 12)), rows((4, 99))]})
