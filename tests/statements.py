@@ -100,7 +100,9 @@ class _Builder:
         word, often = self.write.word, self.write.often
         # What is said of a stream beside the text says also that it is one.
         is_said = one.is_stream and not (self.told and one.delay is not None and often(0.5))
-        base = f"{word('stream')} {self.write.name(one.view)}" if is_said else self.write.name(one.view)
+        base = self.write.name(one.view)
+        if is_said:
+            base = f"{word('stream')}({base})" if often(0.1) else f"{word('stream')} {base}"
         mark = self._write_watermark(one)
         alias = f" {word('as')} {self.write.name(one.alias)}" if often(0.7) else f" {self.write.name(one.alias)}"
         is_renamed = any(name != shown for name, shown in one.shown.items())
@@ -143,56 +145,52 @@ class _Builder:
     # --- FROM
 
     def _write_from(self) -> str:
-        """Write the inputs with their joins; those behind a comma see none of those before it."""
+        """Write the inputs with their joins."""
         text, scope, place = self.relations[self.inputs[0].alias], [self.inputs[0]], self.random.randrange(4)
         for number, one in enumerate(self.inputs):
             if number:
-                more, is_joined = self._write_join(one, self.inputs[:number], scope)
-                text += more
-                scope = [*scope, one] if is_joined else [one]
+                text += self._write_join(one, scope)
+                scope.append(one)
             if self.asks and number == place % len(self.inputs) and any(known.is_stream for known in scope):
                 text += self._write_ask(self.asks[0], scope)
         return text
 
-    def _write_join(self, one: Input, before: Sequence[Input], scope: Sequence[Input]) -> tuple[str, bool]:
-        """Write a join with the inputs before; says also whether it is one, and no comma."""
+    def _write_join(self, one: Input, scope: Sequence[Input]) -> str:
+        """Write a join with the inputs before."""
         word, space, relation = self.write.word, self.write.space(), self.relations[one.alias]
-        links, is_near = self._link(one, before, scope)
-        self.is_shared = (self.is_shared or len(scope) == 1) and all(known.shown[KEY] == KEY for known in (*scope, one))
-        if self.is_shared and is_near and links and self.write.often(0.4):
+        links = self._link(one, scope)
+        # Spark takes the first column of that name; where there are several, the eddy refuses it.
+        self.is_shared = self.is_shared and all(known.shown[KEY] == KEY for known in (*scope, one))
+        if self.is_shared and links and self.write.often(0.4):
             self.where += links[1:]
-            return f"{space}{word('join')} {relation} {word('using')} ({self.write.name(KEY)})", True
+            return f"{space}{word('join')} {relation} {word('using')} ({self.write.name(KEY)})"
         self.is_shared = False
         if not links:
-            return f"{space}{word('cross join')} {relation}", True
+            return f"{space}{word('cross join')} {relation}"
         form = self.random.choice(["join", "join", "inner join", "cross join", "list"])
         # Spark lists streams, and does not cross them.
-        if form == "list" or (one.is_stream and (form == "cross join" or not is_near)):
+        if form == "list" or (one.is_stream and form == "cross join"):
             self.where += links
-            return f", {relation}", False
+            return f", {relation}"
         if form == "cross join":
             self.where += links
-            return f"{space}{word('cross join')} {relation}", True
+            return f"{space}{word('cross join')} {relation}"
         self.where += (moved := [link for link in links[1:] if self.write.often(0.3)])
         on = f" {word('and')} ".join(link for link in links if link not in moved)
-        return f"{space}{word(form)} {relation}{self.write.space()}{word('on')} {on}", True
+        return f"{space}{word(form)} {relation}{self.write.space()}{word('on')} {on}"
 
-    def _link(self, one: Input, before: Sequence[Input], scope: Sequence[Input]) -> tuple[list[str], bool]:
-        """Write the conditions that join an input, and say whether ON sees what they name.
-
-        The first is the one that USING may stand for.
-        """
-        streams = [known for known in before if known.is_stream]
+    def _link(self, one: Input, scope: Sequence[Input]) -> list[str]:
+        """Write the conditions that join an input: the first is the one that USING may stand for."""
+        streams = [known for known in scope if known.is_stream]
         if one.is_stream and streams:
             bounded = self.kind != "rows" or len(self.streams) > 2
             times = self.say.bound if bounded else self.say.loose
             links = [self.say.equal(streams[-1], one, by_key=self.late), *times(streams[-1], one)]
-            is_near = streams[-1] in scope
         else:
-            links, is_near = [self.say.equal(self.random.choice(scope), one)] if self.write.often(0.85) else [], True
+            links = [self.say.equal(self.random.choice(scope), one)] if self.write.often(0.85) else []
         if links and not self.late and self.write.often(0.2):
             links.append(self.say.between(self.random.choice(scope), one))
-        return links, is_near
+        return links
 
     def _write_ask(self, ask: Input, scope: Sequence[Input]) -> str:
         kind = self.random.choice(["left semi join", "left anti join", "semi join", "anti join"])

@@ -86,7 +86,6 @@ REFUSED = [
     (f"SELECT n {JOINED}", "n", 'column "n" is in "o", "c"; write o.n or the like'),
     (f"SELECT n + 1 AS m {JOINED}", "n", 'column "n" is in "o", "c"; write o.n or the like'),
     (f"SELECT o.id {ONE} JOIN users AS o ON o.id = o.user", "users AS o", 'two inputs are called "o"'),
-    (f"SELECT o.id {ONE}, users AS u JOIN users AS v ON v.id = o.user", "o.user", 'unknown input "o"'),
     (f"SELECT o.id {ONE} WHERE sudden(o.id)", "sudden", 'unknown function "sudden"'),
     (f"SELECT o.id {ONE} WHERE asked(o.id) OR o.id = 1", "asked(o.id)", "stands alone between ANDs"),
     (f"SELECT asked(o.id) AS a {ONE}", "asked", "it stands in WHERE"),

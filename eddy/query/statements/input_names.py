@@ -38,19 +38,13 @@ class InputNames:
     def list_seen(self, source: Source | None = None) -> list[str]:
         """List the inputs that the condition of a join sees, or those that WHERE and SELECT do.
 
-        A join sees what it joins: nothing from before the last comma.
+        To Spark a comma is a join like any other: what stands before one is seen behind it.
         """
         if source is None:
             return self.joined
-        seen: list[str] = []
-        for one in self.sources:
-            if one.kind is JoinKind.LISTED:
-                seen.clear()
-            if one.alias == source.alias:
-                break
-            if one.kind not in ASKED:
-                seen.append(one.alias)
-        return [*seen, source.alias]
+        aliases = [one.alias for one in self.sources]
+        earlier = aliases[: aliases.index(source.alias)]
+        return [*(alias for alias in earlier if alias in self.joined), source.alias]
 
     def qualify(self, node: Node, source: Source | None = None) -> Node:
         """Give every column of a condition its input."""
@@ -147,14 +141,11 @@ class InputNames:
 
     def list_every(self, span: TextSpan) -> _Outputs:
         """List the columns of all inputs in Spark's order: each USING puts its columns before all that it joins."""
-        parts: list[_Outputs] = []
+        found = _Outputs([])
         for one in self.sources:
             own = [] if one.kind in ASKED else self.list_columns(one.alias, span)
-            if one.kind in (JoinKind.FIRST, JoinKind.LISTED):
-                parts.append(_Outputs(own))
-            else:
-                parts[-1] = parts[-1].join(own, [fold_case(ref.column.name) for ref in one.using])
-        return _Outputs([one for part in parts for one in part.shown], [one for part in parts for one in part.hidden])
+            found = found.join(own, [fold_case(ref.column.name) for ref in one.using])
+        return found
 
 
 Output = tuple[Column, str]

@@ -284,12 +284,15 @@ def _read_source(reader: TokenReader, kind: JoinKind, place: Place, named: Named
 
 
 def _read_named_input(reader: TokenReader) -> Source:
-    """Read STREAM, if it is there, and a name."""
+    """Read STREAM, if it is there, and a name, which may then stand in brackets."""
     start = reader.now.start
-    is_stream = _accept_before_name(reader, "STREAM")
+    is_inside = reader.accept("STREAM", "(") is not None
+    is_stream = is_inside or _accept_before_name(reader, "STREAM")
     parts = [grammar.identifier(reader)]
     while reader.accept("."):
         parts.append(grammar.identifier(reader))
+    if is_inside:
+        reader.expect(")", "behind the name of a stream")
     if reader.now.key == "(":
         raise _refuse_table_function(reader, parts[-1])
     span = reader.span(start)
