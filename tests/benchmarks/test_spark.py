@@ -18,6 +18,7 @@ from benchmarks.measure import Line
 from benchmarks.suite import Suite, slopes
 from benchmarks.turns import Contender, start_all, turns
 from benchmarks.workloads import COMMON, COMPLETE, Workload
+from tests.sparks import WATERMARKS_IN_SQL
 
 WARM = 2
 """Micro-batches: as many as show that they do not count."""
@@ -151,6 +152,31 @@ def test_beats_stand_beside_a_join_without(spark: SparkSession) -> None:
     lines = [str(line) for line in statements.beats(sizes=(300,), repeats=1, warm=WARM)]
     assert len([line for line in lines if "goal at most 1.02" in line]) == 2
     assert [line for line in lines if line.startswith(statements.CONTROL)]
+
+
+@pytest.mark.long
+@WATERMARKS_IN_SQL
+def test_groups_after_the_eddy_are_those_of_spark_alone(spark: SparkSession) -> None:
+    told = statements.aggregate(sizes=(600, 300), repeats=2, warm=WARM + 2, fill=600, bound=100)
+    lines = [str(line) for line in told]
+    assert len([line for line in lines if "groups closed by all, and the same" in line]) == 2
+    assert len([line for line in lines if line.startswith(statements.AGAIN)]) == 2
+
+
+def test_groups_that_differ_are_found() -> None:
+    def closed(**columns: list[int]) -> pa.Table:
+        return pa.table({"first": [1, 2], "part": [0, 0], "n": [5, 6], **columns})
+
+    groups = statements.Groups()
+    groups.add({"ours": closed(), "theirs": closed().slice(0, 0)})
+    with pytest.raises(AssertionError, match="no group has been closed by all"):
+        groups.tell()
+    groups.add({"theirs": closed().slice(0, 1)})
+    assert groups.tell() == "1 groups closed by all, and the same; ours 2, theirs 1"
+    with pytest.raises(AssertionError, match="theirs has closed a group twice: 1, 0"):
+        groups.add({"theirs": closed().slice(0, 1)})
+    with pytest.raises(AssertionError, match=r"do not agree: \(2, 0\)"):
+        groups.add({"theirs": closed(n=[5, 7]).slice(1, 1)})
 
 
 @pytest.mark.long

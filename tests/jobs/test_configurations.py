@@ -47,14 +47,14 @@ EXAMPLE["readme"] = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_t
 BROKEN = {
     "a key is misspelt": ("quickstart", 'delay = "10 seconds"', 'dely = "10 seconds"', "streams.web.dely: ", '"delay"'),
     "a value has the wrong type": ("quickstart", "cells = 2", 'cells = "two"', "engine.cells: ", "a whole number"),
-    "a list is a text": ("readme", '["body"]', '"body"', "filters.bad_token.columns: ", "a list of texts"),
+    "a list is a text": ("quickstart", '["body"]', '"body"', "filters.bad_token.columns: ", "a list of texts"),
     "a duration is none": ("quickstart", "10 seconds", "10 secs", "streams.web.delay: ", 'unit "secs"'),
     "an interval is none": ("kafka", '"10 seconds"', '"soon"', "trigger.every: ", "expected a duration such as"),
     "two triggers": ("readme", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
     "the time is not there": ("readme", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
     "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.clicks.time: ", "window is by event time"),
     "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
-    "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
+    "two windows": ("readme", "[policy]", 'window = "1 minute"\nrows = 3\n[policy]', "streams.web: ", "got both"),
     "a parameter of a policy is wrong": (
         *("quickstart", 'name = "auto"', 'name = "content"\nalpha = 5'),
         *("policy.alpha: ", "a share above 0 and up to 1, got 5"),

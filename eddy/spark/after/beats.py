@@ -18,7 +18,6 @@ seen, less a delay. Behind the eddy stands one more node, so that results can be
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,15 +29,13 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from eddy.errors import QueryError, quote, write_repr
 from eddy.query import Query
 from eddy.query.binding import Binding
+from eddy.query.result_time import MICROSECONDS, WHERE, check_clocks
 from eddy.query.shorthand import find_fold, find_free
 from eddy.spark.parcels import LATEST
 from eddy.sql import Column, backtick
 
 NEWEST = "the newest time"
 """What an answer's time is called in a checkpoint where it is none of a single stream."""
-
-MICROSECONDS = 1_000
-"""Microseconds in a millisecond, in which Spark's watermark counts."""
 
 DELAY_KEY = "spark.watermarkDelayMs"
 """How Spark marks a column as an event time with a watermark, in its metadata."""
@@ -132,9 +129,9 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
     query = binding.query
     if not isinstance(asked, str) or not asked:
         raise QueryError(
-            f'attach: time: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
+            f'{WHERE}: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
         )
-    _check_streams(binding)
+    check_clocks(binding)
     clocks = {Column(stream.name, str(stream.time)): stream.name for stream in query.streams}
     shown = [name for _, name in binding.outputs]
     fold = find_fold(case_sensitive=query.case_sensitive)
@@ -143,7 +140,7 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
             if column not in clocks:
                 known = quote(name for column, name in binding.outputs if column in clocks)
                 raise QueryError(
-                    f'attach: time: "{name}" is {column}, which is no event time of a stream; expected '
+                    f'{WHERE}: "{name}" is {column}, which is no event time of a stream; expected '
                     f"{f'one of {known}, or ' if known else ''}a new name, for the newest time in a result"
                 )
             return query, ResultTime(name=name, stream=clocks[column], times=[name], shown=shown)
@@ -158,49 +155,6 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
     if added:
         query = replace(query, select=[*(query.select or ()), *added])
     return query, ResultTime(name=asked, stream="", times=[found[column] for column in clocks], shown=shown)
-
-
-def find_span(binding: Binding, time: ResultTime) -> int:
-    """Find how far the time of a result may be below W, in milliseconds.
-
-    It is the horizon of its stream: how far the watermark passes a row until none that is on time can meet it.
-    """
-    if not time.stream or len(binding.query.streams) == 1:
-        return 0
-    horizon = binding.horizons.get(time.stream)
-    if horizon is None:
-        others = [stream for stream in binding.query.streams if stream.name != time.stream]
-        own = next(stream for stream in binding.query.streams if stream.name == time.stream)
-        raise QueryError(
-            f'attach: time: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any age, '
-            f'so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
-            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take a new name, for the newest time in "
-            "a result"
-        )
-    return max(math.ceil(horizon.ticks / MICROSECONDS), 0)
-
-
-def _check_streams(binding: Binding) -> None:
-    """Refuse streams that say of no row how late it is."""
-    streams = binding.query.streams
-    if missing := [stream.name for stream in streams if stream.time is None]:
-        raise QueryError(
-            f"attach: time: expected streams with event times, got none for {quote(missing)}; name its column, as in "
-            f'Stream("{missing[0]}", time="at", delay="1 minute")'
-        )
-    if missing := [stream.name for stream in streams if stream.delay is None]:
-        raise QueryError(
-            f"attach: time: expected a delay for each stream, since there is no watermark without, got none for "
-            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute")'
-        )
-    for stream in streams:
-        data_type = binding.types[Column(stream.name, str(stream.time))]
-        if not pa.types.is_timestamp(data_type) or data_type.tz is None:
-            raise QueryError(
-                "attach: time: expected timestamps with a zone, since Spark's watermarks are of such, got "
-                f'{data_type} in "{stream.name}.{stream.time}"; make one of it before, as F.timestamp_millis or '
-                'cast("timestamp") do'
-            )
 
 
 def _column(name: str) -> SparkColumn:
