@@ -820,7 +820,7 @@ BUGS = (
     ),
     Bug(
         name="the watermark of an answer does not wait for older rows of results",
-        file="eddy/query/result_time.py",
+        file="eddy/query/statements/result_time.py",
         old="return max(math.ceil(horizon.ticks / MICROSECONDS), 0)",
         new="return max(math.ceil(-horizon.ticks / MICROSECONDS), 0)",
         tests=BEATS,

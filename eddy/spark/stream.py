@@ -26,9 +26,9 @@ from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
 from eddy.query import Filter, Query, Stream, fingerprint
 from eddy.query.binding import Binding, bind
-from eddy.query.result_time import MICROSECONDS, find_span
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
+from eddy.query.statements.result_time import MICROSECONDS, find_span
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.after.beats import ResultTime, plan_time
 from eddy.spark.frames import Frames, make_readable, read, read_table

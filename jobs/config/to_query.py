@@ -26,10 +26,7 @@ TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "bat
 
 
 def build_query(
-    read: Mapping[str, Any],
-    mistakes: Mistakes,
-    statement: Statement | None = None,
-    find_columns: FindColumns | None = None,
+    read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None, find_columns: FindColumns | None
 ) -> tuple[Query | None, Statement | None]:
     """Build the query, as far as it is right, and the whole of the statement that says it, if the file has one.
 

@@ -27,8 +27,8 @@ from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain.describe import list_warnings
 from eddy.query.pushed_filter import SparkText
-from eddy.query.result_time import WHERE, check_clocks, find_span
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
+from eddy.query.statements.result_time import WHERE, check_clocks, find_span
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout

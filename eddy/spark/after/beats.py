@@ -29,8 +29,8 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from eddy.errors import QueryError, quote, write_repr
 from eddy.query import Query
 from eddy.query.binding import Binding
-from eddy.query.result_time import MICROSECONDS, WHERE, check_clocks
 from eddy.query.shorthand import find_fold, find_free
+from eddy.query.statements.result_time import MICROSECONDS, WHERE, check_clocks
 from eddy.spark.parcels import LATEST
 from eddy.sql import Column, backtick
 

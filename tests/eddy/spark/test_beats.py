@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import eddy
 from eddy.observe import wire
 from eddy.query.binding import bind
-from eddy.query.result_time import find_span
+from eddy.query.statements.result_time import find_span
 from eddy.spark import cell, checkpoint_guard
 from eddy.spark.after.beats import ResultTime, plan_time
 from eddy.spark.layout.hashing import label
