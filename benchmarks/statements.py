@@ -26,7 +26,7 @@ from benchmarks.spark_joins import BEGIN, STORES, TICK
 from benchmarks.spark_joins import tables as with_times
 from benchmarks.suite import Suite
 from benchmarks.turns import WARM, Contender
-from benchmarks.workloads import COMMON, STREAMS
+from benchmarks.workloads import COMMON, STREAMS, Workload
 
 PLAIN, CONTROL = "without time", "without again (control)"
 NEWEST, OWN = "the newest time", "the time of one stream"
@@ -112,14 +112,15 @@ def aggregate(
     warm: int = WARM,
     fill: int = FILL,
     bound: int = BOUND,
+    workload: Workload = COMMON,
 ) -> Iterator[Line]:
     """Groups of a four-way join: the same text through the eddy and through Spark alone."""
-    yield f"four-way join and groups of a second, {COMMON.name}; times at most {bound:,} ms from those of the first"
+    yield f"four-way join and groups of a second, {workload.name}; times at most {bound:,} ms from those of the first"
     with feeds.session() as (spark, folder):
         for size in sizes:
             suite = Suite(warm=fill, sizes=(size,), repeats=repeats, warm_batches=warm)
             place, groups = folder / f"rows_{size}", Groups()
-            suite.write(place, with_times(COMMON.data(suite.rows)))
+            suite.write(place, with_times(workload.data(suite.rows)))
             goals = TWICE if size == GROUPED_SIZES[0] else {}
             yield from suite.compare(
                 spark, stated(write_text(bound), place), place, baseline=OURS, goals=(goals,), agree=groups.add
@@ -183,9 +184,9 @@ class Groups:
     def tell(self) -> str:
         """Tell how many groups all have closed, and how many each."""
         common = len(self._find_common())
-        if not common:
-            raise AssertionError("no group has been closed by all contenders")
         each = ", ".join(f"{name} {len(groups):,}" for name, groups in self.closed.items())
+        if not common:
+            raise AssertionError(f"no group has been closed by all contenders: {each}")
         return f"{common:,} groups closed by all, and the same; {each}"
 
     def _find_common(self) -> set[tuple[Any, ...]]:
