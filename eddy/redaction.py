@@ -35,7 +35,7 @@ SHORTEST_SECRET = 4
 def is_secret(path: KeyPath) -> bool:
     """Tell whether a key's name says that its value is a secret.
 
-    The type of a column never is one, nor is what the user calls a stream, a table, a filter or a function the name of a key.
+    The type of a column never is one, nor are names that the user gives to streams, tables, filters and functions.
 
     >>> is_secret(("sink", "options", "kafka.sasl.jaas.config")), is_secret(("sink", "key"))
     (True, False)
