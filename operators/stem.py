@@ -44,7 +44,7 @@ DEAD_SHARE, OUTRUN_SHARE = 4, 6
 """Rows that failed after their own micro-batch are cleared away once they are a quarter of all; where newer rows of
 their value outrun them, it is a sixth: then hardly a row dies in any other way."""
 
-ALIVE, RANK, VERDICT = "alive", "rank", "verdict "
+ALIVE, VERDICT = "alive", "verdict "
 """Columns of a snapshot's table of marks; a filter's has its name after the word."""
 
 Follower = Callable[[int, Mask], None]
@@ -56,7 +56,8 @@ class Stem:
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
     goes. Where one does, `followers` hear of it. Without `keeps` rows are here for their own micro-batch only, so that
-    conditions can read them, and verdicts have a place.
+    conditions can read them, and verdicts have a place. `counted` is what a window of rows knows of them; if it
+    `numbers` them, with which number each came.
     """
 
     def __init__(  # noqa: PLR0913  all that is known of an input, by keyword
@@ -72,6 +73,7 @@ class Stem:
         index: IndexSettings | None = None,
         index_room: Callable[[], int] = lambda: sys.maxsize,
         keeps: bool = True,
+        numbers: bool = False,
     ) -> None:
         self.schema = schema
         self.window = window or Unbounded()
@@ -81,8 +83,7 @@ class Stem:
         self.fresh, self.gone, self.arrived, self.dead = 0, 0, 0, 0
         self.followers: list[Follower] = []
         self._columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
-        self._index_room, self._keeps = index_room, keeps
-        self._time, self._tick_type = time, tick_type
+        self._index_room, self._keeps, self._time, self._tick_type = index_room, keeps, time, tick_type
         # Columns, times, verdicts, keys and `alive` are arrays of one length, and an id is a position in each of them:
         #
         #     id        0  1  2  3 | 4  5      `fresh` is 4: 4 and 5 came in this micro-batch
@@ -93,7 +94,7 @@ class Stem:
         # Rows are written once, at the end; old ones go at the start. Neither moves the others.
         self._ticks = self._find_ticks()
         self._alive = Growing(np.bool_)
-        self._counted = make_row_window(self.window, self._columns)
+        self.counted = make_row_window(self.window, self._columns, numbers=numbers)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
         self._faulty: set[str] = set()
         self._keys: dict[tuple[str, str], ComputedKey] = {}
@@ -164,8 +165,8 @@ class Stem:
         self._alive.append(np.ones(count, np.bool_))
         for verdicts in self._verdicts.values():
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
-        if self._counted is not None:
-            self._counted.append(self.fresh, self.fresh + count, self.arrived)
+        if self.counted is not None:
+            self.counted.append(self.fresh, self.fresh + count, self.arrived)
         for key, coded in zip(self._keys.values(), codes, strict=True):
             key.append(coded)
         self.segments.extend(ticks)
@@ -186,7 +187,7 @@ class Stem:
 
         None stands for all rows.
         """
-        if len(self) == self.fresh and self._counted is None:
+        if len(self) == self.fresh and self.counted is None:
             return None
         # The arrivals of fresh rows rise, so how many came before another row is a search among them:
         #
@@ -196,9 +197,9 @@ class Stem:
     @property
     def ranked(self) -> Ranked | None:
         """What a window that counts rows says of each; None for other windows."""
-        if self._counted is None:
+        if self.counted is None:
             return None
-        return Ranked(self._counted.ranks, self._counted.find_shift(self.arrived, len(self)), rises=self._counted.rises)
+        return Ranked(self.counted.ranks, self.counted.find_shift(self.arrived, len(self)), rises=self.counted.rises)
 
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
@@ -253,8 +254,8 @@ class Stem:
 
     def settle(self, watermark: float | None) -> None:
         """End the micro-batch: dead rows are forgotten, and segments that no on-time row can meet."""
-        if self._counted is not None:
-            self._let_fall(self._counted.settle(len(self)))
+        if self.counted is not None:
+            self._let_fall(self.counted.settle(len(self)))
         kept = self._find_kept(watermark)
         if kept.gone or kept.has_holes:
             self._retain(kept)
@@ -268,7 +269,7 @@ class Stem:
             return Kept(len(self), len(self))
         # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole moves
         # all rows behind it, and makes their indexes anew; it waits until a share of the rows are holes.
-        share = DEAD_SHARE if self._counted is None else OUTRUN_SHARE
+        share = DEAD_SHARE if self.counted is None else OUTRUN_SHARE
         first = 0 if self.dead * share > len(self) else self.fresh if self.dead else len(self)
         # Whole segments only: nobody looks for single rows that are too old, and probes check the times themselves.
         past = [segment for segment in self.segments if self._is_past(segment, watermark)]
@@ -300,8 +301,8 @@ class Stem:
         gone, pages = self._pages.write(len(self), size, self._gather)
         marks = {ALIVE: pa.array(self.alive)}
         marks |= {f"{VERDICT}{name}": pa.array(_known(held.values)) for name, held in self._verdicts.items()}
-        if self._counted is not None:
-            marks[RANK] = pa.array(self._counted.kept)
+        if self.counted is not None:
+            marks |= self.counted.write()
         numbers = {"arrived": self.arrived, "gone": gone, "alive": int(np.count_nonzero(self.alive))}
         return numbers, [*pages, pack_rows(pa.record_batch(marks))]
 
@@ -339,15 +340,15 @@ class Stem:
         self.append(rows, ticks, np.arange(rows.num_rows))
         for name in self._verdicts.keys() - forgotten:
             self._verdicts[name].put(np.arange(len(self)), marks.column(f"{VERDICT}{name}").to_numpy())
-        if self._counted is not None:
-            self._counted.restore(marks.column(RANK).to_numpy())
+        if self.counted is not None:
+            self.counted.restore(marks)
 
     def _gather(self, ids: RowIds) -> pa.RecordBatch:
         """Gather the rows of a page."""
         return make_page([(name, stored.take(ids)) for name, stored in self._columns.items()])
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
-        if self._counted is not None and self._counted.is_past(segment.stop - 1, self.arrived):
+        if self.counted is not None and self.counted.is_past(segment.stop - 1, self.arrived):
             return True
         return watermark is not None and watermark - segment.newest > self.segments.life
 
@@ -368,7 +369,7 @@ class Stem:
 
     def _list_rowwise(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
-        counted = () if self._counted is None else self._counted.rowwise
+        counted = () if self.counted is None else self.counted.rowwise
         return [*self._columns.values(), *own, *counted, *self._verdicts.values(), *self._keys.values(), self._alive]
 
     def _find_ticks(self) -> FixedWidth | Growing:

@@ -33,14 +33,14 @@ KINDS = ("streams", "tables")
 LISTS = ("joins", "semi", "anti")
 """Keys of a query that add to what the statement says."""
 
-ASKING = ("joins", "semi", "anti", "select", "cross")
+INSTEAD = ("select", "cross", "emit", "every")
+"""Keys of a query that the statement has words for."""
+
+ASKING = ("joins", "semi", "anti", *INSTEAD)
 """Keys of a query that say what is asked for; the others are its limits."""
 
 OF_INPUTS = (("filters",), ("rejected",), ("engine", "sizes"), ("engine", "heavy"), ("policy", "attributes"))
 """Tables and keys that speak of the inputs of a query by their names."""
-
-INSTEAD = ("select", "cross")
-"""Keys of a query that the statement has words for."""
 
 
 def ask_instead(values: dict[str, Any], text: str) -> KeyPath:

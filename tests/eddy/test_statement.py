@@ -107,6 +107,25 @@ def test_every_column_has_the_name_that_spark_gives_it() -> None:
     assert run.results.to_pylist() == ORDERS.slice(1).to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("text", "emit"),
+    [
+        ("ISTREAM(SELECT a FROM {})", "begin"),
+        ("SELECT RSTREAM(a) FROM {} [NOW]", "begin"),
+        ("SELECT DSTREAM(a) FROM {} [ROWS 1]", "end"),
+        ("DSTREAM(SELECT a FROM {} [RANGE 1 DAY] AS y WHERE a > 1);", "end"),
+        ("RSTREAM(SELECT a FROM {} [ROWS 1]) EVERY INTERVAL 90 SECONDS", eddy.Every("90 seconds")),
+        ("SELECT RSTREAM(a) EVERY 1 MINUTE FROM {}", eddy.Every("1 minute")),
+        ("SELECT RSTREAM(a) EVERY 5 FROM {}", eddy.Every(5)),
+        ("RSTREAM(SELECT a FROM {}) EVERY 2.5;", eddy.Every(2.5)),
+    ],
+)
+def test_when_combinations_are_told(text: str, emit: str | eddy.Every) -> None:
+    asked = eddy.Statement(text.format(TIMED)).query
+    assert asked.emit == emit
+    assert eddy.Statement(asked.sql(), streams=asked.streams).query == asked
+
+
 def test_one_source_under_two_names() -> None:
     text = """
         SELECT a.id AS first, b.id AS second FROM STREAM orders a
@@ -219,6 +238,8 @@ def test_what_a_statement_cannot_say(query: eddy.Query, said: str) -> None:
         query.sql()
 
 
+TIMED = "STREAM x WATERMARK t DELAY OF INTERVAL 1 DAY"
+
 REFUSED = [
     ("", 'expected "SELECT"'),
     ("SELECT", "expected an expression after SELECT"),
@@ -281,8 +302,14 @@ REFUSED = [
     ("SELECT a FROM STREAM x WATERMARK t DELAY OF INTERVAL -1 DAY", "a length of time that is not below 0"),
     ("SELECT x.a FROM STREAM x JOIN STREAM y ON x.a = y.a", "expected its event time, since it is joined"),
     ("SELECT a FROM TUMBLE(x, 5)", 'table functions such as "TUMBLE" are not supported'),
-    ("DSTREAM(SELECT a FROM STREAM x)", "DSTREAM is not supported"),
-    ("SELECT RSTREAM(a) FROM STREAM x", "RSTREAM is not supported"),
+    ("DSTREAM(SELECT a FROM STREAM x)", "every stream needs an event time"),
+    (f"DSTREAM(SELECT a FROM {TIMED})", "no combination ever ends, since no stream has a window"),
+    ("SELECT RSTREAM(a) FROM STREAM x", r"nobody can; say at which ones, .* or give a stream the window \[NOW\]"),
+    (f"RSTREAM(SELECT a FROM {TIMED}) EVERY 0", "expected a length of more than 0 between two ticks"),
+    (f"DSTREAM(SELECT a FROM {TIMED} [RANGE 1 DAY]) EVERY 5", "EVERY goes with RSTREAM; DSTREAM tells each"),
+    (f"ISTREAM(SELECT DSTREAM(a) FROM {TIMED} [ROWS 1])", "ISTREAM stands around the statement already"),
+    (f"SELECT a FROM (SELECT DSTREAM(a) FROM {TIMED} [ROWS 1])", "DSTREAM stands around the whole statement"),
+    (f"SELECT DSTREAM(a FROM {TIMED})", "to close DSTREAM"),
     ("SELECT a FROM STREAM x WHERE f(a) OR a = 1", '"f" is a predicate in Python'),
     ("SELECT a FROM STREAM x WHERE NOT f(a)", '"f" is a predicate in Python'),
     ("SELECT a FROM STREAM x WHERE f(a + 1)", '"f" is asked about columns'),

@@ -6,9 +6,10 @@
     python -m tests.soak joins --cases 500            of one kind, as many
     python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
 
-The kinds: joins, filters (queries in process), spark (queries through Spark), states, parcels, files, settings (bad
-inputs), overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that
-are killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow).
+The kinds: joins, later (results that are told at their end, or at ticks), filters (queries in process), spark (queries
+through Spark), states, parcels, files, settings (bad inputs), overload (a burst, a hot key, a stream that stalls and
+more, in memory that is measured), faults (tasks that are killed, slow or raise, for 200 micro-batches), batches
+(micro-batches in a row, whose time and state must not grow).
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from tests.eddy.spark.test_retried import survived
 from tests.soak import batches
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
-from tests.soak.queries import FILTERS, JOINS, through
+from tests.soak.queries import FILTERS, JOINS, TOLD_LATER, through
 
-ALONE: tuple[Hunt[Any], ...] = (JOINS, FILTERS, *INPUTS)
+ALONE: tuple[Hunt[Any], ...] = (JOINS, TOLD_LATER, FILTERS, *INPUTS)
 
 HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
 
 CASES = {
     "joins": 5_000,
+    "later": 1_000,
     "filters": 2_000,
     "spark": 100,
     "states": 5_000,
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 FIGURES = {
-    "queries compared": ("joins", "filters", "spark"),
+    "queries compared": ("joins", "later", "filters", "spark"),
     "faults survived": ("faults",),
     "overloads borne": ("overload",),
     "micro-batches in a row": ("batches",),

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eddy.errors import QueryError, quote
+from eddy.query.emit import TICK
 from eddy.query.inputs import Stream
 from eddy.query.statements.input_names import InputNames
 from eddy.query.statements.tree import Selected, SelectTree, Written
@@ -48,9 +49,12 @@ class After:
         return next((str(column.stream) for column, name in self.outputs if name == self.time), "")
 
 
-def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream]) -> After:
-    """Make what comes after the eddy of the parts of a statement that are Spark's."""
-    made = _Writer(tree, names, streams)
+def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream], own_time: str | None = None) -> After:
+    """Make what comes after the eddy of the parts of a statement that are Spark's.
+
+    `own_time` is the column that says when a combination was told, where that is not as it begins.
+    """
+    made = _Writer(tree, names, streams, own_time)
     head, tail, by = made.write_statement()
     time = made.choose_time(by)
     if made.asks_newest and time != RESULT_TIME:
@@ -71,6 +75,7 @@ class _Writer:
     tree: SelectTree
     names: InputNames
     streams: Sequence[Stream]
+    own_time: str | None = None
     outputs: dict[Column, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     newest: str = backtick(RESULT_TIME)
@@ -86,11 +91,22 @@ class _Writer:
         tree = self.tree
         selected, in_list = self._write_all(text for one in tree.selected for text in self.write_selected(one))
         grouped, in_group = self._write_all(map(self.write, [tree.group] if tree.group is not None else []))
+        if self.own_time is not None and self.own_time not in in_list | in_group and self._adds_time:
+            # The answer at a tick is one of that tick, and what ended did so at a time: results have it as their last.
+            selected.append(backtick(self.own_time))
+            in_list.add(self.own_time)
+            if grouped:
+                grouped, in_group = [f"{grouped[0]}, {backtick(self.own_time)}"], {self.own_time}
         having, _ = self._write_all(map(self.write, [tree.having] if tree.having is not None else []))
         head = f"SELECT {'DISTINCT ' if tree.distinct else ''}{', '.join(selected)} FROM "
         parts = (("GROUP BY", grouped), ("HAVING", having))
         tail = "".join(f" {word} {part}" for word, written in parts for part in written)
         return head, tail, in_group if tree.group is not None else in_list if tree.distinct else set()
+
+    @property
+    def _adds_time(self) -> bool:
+        """Whether results get the time at which they were told although nobody asks for it: all but groups of ends."""
+        return self.own_time == TICK or (self.tree.group is None and not self.tree.distinct)
 
     def _write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
         """Write some parts; gives the times in them too."""
@@ -156,7 +172,11 @@ class _Writer:
         name = words[place]
         if name.text in self.names.functions:
             raise self.names.place.error(f'"{name.text}" is a predicate in Python: it stands in WHERE', name)
-        if name.key == RESULT_TIME.upper() and [word.key for word in words[place + 1 : place + 3]] == ["(", ")"]:
+        is_empty = [word.key for word in words[place + 1 : place + 3]] == ["(", ")"]
+        if self.own_time is not None and name.key == self.own_time.upper() and is_empty:
+            self.used.add(self.own_time)
+            return backtick(self.own_time), 3
+        if name.key == RESULT_TIME.upper() and is_empty:
             if not self.times:
                 raise self.names.place.error("no stream has an event time; name one, as in WATERMARK at ..", name)
             return self._use_newest(), 3
@@ -175,18 +195,23 @@ class _Writer:
 
     def _use_newest(self) -> str:
         self.asks_newest = True
-        self.used.add(RESULT_TIME)
+        self._note_time(RESULT_TIME)
         return self.newest
+
+    def _note_time(self, name: str) -> None:
+        """Note a time in a part; where results have one of their own, groups close by no other."""
+        if self.own_time is None:
+            self.used.add(name)
 
     def _name(self, column: Column) -> str:
         """Give the name that a column has in the answer."""
         if column not in self.outputs:
             name = f"{column.stream}_{column.name}"
-            while name in (*self.outputs.values(), RESULT_TIME):
+            while name in (*self.outputs.values(), RESULT_TIME, self.own_time):
                 name += "_"
             self.outputs[column] = name
         if column in self.times:
-            self.used.add(self.outputs[column])
+            self._note_time(self.outputs[column])
         return backtick(self.outputs[column])
 
     def read_some(self) -> None:
@@ -210,7 +235,8 @@ class _Writer:
             what = "DISTINCT" if self.tree.group is None else "GROUP BY"
             raise self._error(
                 f"{what} without a time: no group ever closes; add an event time, such as "
-                f"window({RESULT_TIME}(), '1 minute'), or group the frame that attach gives, for another output mode"
+                f"window({self.own_time or RESULT_TIME}(), '1 minute'), or group the frame that attach gives, for "
+                "another output mode"
             )
         return next(iter(used), None)
 

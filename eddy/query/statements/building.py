@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import unknown_name
+from eddy.errors import QueryError, unknown_name
+from eddy.query.emit import BEGIN, END, Emit, check_emit, name_time
 from eddy.query.filter import Filter
-from eddy.query.inputs import Stream, Table, Unbounded
+from eddy.query.inputs import Range, Stream, Table, Unbounded
 from eddy.query.join_graph import find_reachable
 from eddy.query.query import Query
 from eddy.query.shorthand import read_marked
@@ -65,17 +66,40 @@ class _Building:
             raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
         tree = self.asked.tree
-        after = None if tree.is_selection else make_after(tree, self.names, [*streams.values()])
+        emit = self._read_emit([*streams.values()])
+        after = None if tree.is_selection else make_after(tree, self.names, [*streams.values()], name_time(emit))
         query = Query(
             streams=[*streams.values()],
             tables=[Table(one.alias) for one in sources if one.alias not in streams],
             filters=self._make_filters([node for node in distinct if node not in joins], next(iter(streams))),
             select=[f"{write_column(column)} AS {write_name(name)}" for column, name in self._list_outputs(after)],
             cross=any(one.kind is JoinKind.CROSS for one in sources) and not self._is_connected(joins, [*streams]),
+            emit=emit,
             **asked,
             **self.asked.options,
         )
         return query, after
+
+    def _read_emit(self, streams: Sequence[Stream]) -> Emit:
+        """Read when a combination is told."""
+        told = self.asked.tree.told
+        if told is None or told.word == "ISTREAM":
+            return BEGIN
+        if told.word == "RSTREAM" and told.every is None:
+            # At the instant of a row that is there for no longer each combination with it is there once: as it begins.
+            if any(isinstance(one.window, Range) and not one.window.ticks for one in streams):
+                return BEGIN
+            raise self.names.place.error(
+                "RSTREAM tells all that is there at every instant, which nobody can; say at which ones, as in "
+                "RSTREAM(..) EVERY INTERVAL 1 MINUTE, or give a stream the window [NOW]",
+                told.span,
+            )
+        emit = told.every or END
+        try:
+            check_emit(emit, tuple(streams))
+        except QueryError as error:
+            raise self.names.place.error(str(error).removeprefix("query: emit: "), told.span) from None
+        return emit
 
     def _is_join(self, node: Node) -> bool:
         """Tell whether a condition is one between inputs; one that a hint names is a filter over several."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Watermark, Written
+from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Told, Watermark, Written
 from eddy.query.statements.views import Named, add_clock, make_view
-from eddy.query.statements.windows import read_length, read_window
+from eddy.query.statements.windows import read_every, read_length, read_window
 from eddy.sql.text import grammar
 from eddy.sql.text.reader import Token, TokenReader
 from eddy.sql.text.special_forms import NO_SUBQUERIES
@@ -51,6 +51,7 @@ _CLAUSES = frozenset({"WHERE", "GROUP", "HAVING"})
 _FOLLOWING = _CLAUSES | {"ON", "USING", "JOIN", "INNER", "CROSS", "SEMI", "ANTI", "AS", *_REFUSED, *_REFUSED_JOINS}
 
 
+_TOLD = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _AFTER_ENTRY = frozenset({",", "FROM", "AS"})
 _AFTER_GROUP = frozenset({"HAVING", ")", ";", *_REFUSED}) - {"WINDOW"}  # a function that makes groups, too
 _VALUES = frozenset({"NOT", "NULL", "TRUE", "FALSE", "CASE", "INTERVAL"})
@@ -61,10 +62,12 @@ def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
     """Read a text that is one statement; `functions` are the names of predicates in Python."""
     reader = TokenReader(place, functions)
     named = _read_named(reader, place)
-    is_inside = _open_stream(reader)
+    opened = _open_told(reader)
     tree = _read_select(reader, place, named)
-    if is_inside:
-        reader.expect(")", "to close ISTREAM")
+    if opened is not None:
+        if tree.told is not None:
+            raise reader.error(f"{opened.text} stands around the statement already; leave one out", tree.told.span)
+        tree = replace(tree, told=_close_told(reader, opened))
     reader.accept(";")
     _refuse_rest(reader)
     return tree
@@ -97,21 +100,33 @@ def _read_subquery(reader: TokenReader, place: Place, named: Named) -> Source:
     return make_view(tree, reader, reader.span(start))
 
 
-def _open_stream(reader: TokenReader) -> bool:
-    """Read the ISTREAM that may stand around a statement or its columns: the rows that come to an answer are ours."""
-    if reader.now.key in ("DSTREAM", "RSTREAM") and reader.look_ahead().key == "(":
-        raise reader.error(f"{reader.now.key} is not supported; the answer is ISTREAM, each row once", reader.now)
-    return reader.accept("ISTREAM", "(") is not None
+def _open_told(reader: TokenReader) -> Token | None:
+    """Read the ISTREAM, DSTREAM or RSTREAM that may stand around a statement or its columns."""
+    word = reader.now
+    if word.key not in _TOLD or reader.look_ahead().key != "(":
+        return None
+    reader.accept(word.key, "(")
+    return word
+
+
+def _close_told(reader: TokenReader, opened: Token) -> Told:
+    """Read what closes it, and the ticks that may stand behind RSTREAM."""
+    reader.expect(")", f"to close {opened.key}")
+    word = reader.now
+    if word.key != "EVERY":
+        return Told(word=opened.key, span=reader.span(opened.start))
+    if opened.key != "RSTREAM":
+        raise reader.error(f"EVERY goes with RSTREAM; {opened.key} tells each combination once", word)
+    return Told(word=opened.key, every=read_every(reader), span=reader.span(word.start))
 
 
 def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     reader.expect("SELECT", "at the beginning of a statement")
     hints = list(_read_hints(reader))
-    is_inside = _open_stream(reader)
+    opened = _open_told(reader)
     distinct = reader.accept("DISTINCT") is not None
     selected = reader.read_list(_read_selected)
-    if is_inside:
-        reader.expect(")", "to close ISTREAM")
+    told = None if opened is None else _close_told(reader, opened)
     reader.expect("FROM", "after the select list")
     sources = list(_read_sources(reader, place, named))
     where = grammar.boolean(reader) if reader.accept("WHERE") else None
@@ -128,6 +143,7 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
         distinct=distinct,
         group=group,
         having=having,
+        told=told,
     )
 
 

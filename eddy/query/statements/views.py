@@ -32,6 +32,8 @@ def make_view(tree: SelectTree, reader: TokenReader, span: TextSpan) -> Source:
     if len(tree.sources) != 1 or not tree.is_selection:
         raise reader.error(ONLY_ONE, span)
     (inner,) = tree.sources
+    if tree.told is not None and tree.told.word != "ISTREAM":
+        raise reader.error(f"{tree.told.word} stands around the whole statement, or its columns", tree.told.span)
     if tree.hints:
         raise reader.error("hints stand behind the first SELECT", span)
     own = _Inner(inner, tree.place)

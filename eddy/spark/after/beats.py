@@ -18,6 +18,7 @@ seen, less a delay. Behind the eddy stands one more node, so that results can be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -48,14 +49,20 @@ MOMENT_TYPE = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True, kw_only=True)
 class Beats:
-    """What a cell must know for its beats.
+    """What a cell must know to work out the watermark of the streams.
 
-    These are the delay of each stream in milliseconds, the name of the column `moment`, and whose time results have.
+    These are the delay of each stream in milliseconds, and the engine's ticks in a millisecond. Where the answer has a
+    watermark of its own, they are also the name of the column `moment`, and whose time results have.
     """
 
     delays: Mapping[str, int]
-    moment: str
-    by: str
+    ticks_per_ms: int = MICROSECONDS
+    moment: str | None = None
+    by: str | None = None
+
+    def count_ticks(self, came: Mapping[str, int]) -> dict[str, int]:
+        """Turn what packing tasks tell, in microseconds, into the engine's ticks."""
+        return {name: latest * self.ticks_per_ms // MICROSECONDS for name, latest in came.items()}
 
     def find_watermark(self, newest: Mapping[str, float]) -> int | None:
         """Find the watermark of the next micro-batch in milliseconds, as Spark does; None while there is none.
@@ -67,13 +74,17 @@ class Beats:
         if not self.delays.keys() <= newest.keys():
             return None
         # Each node of Spark's counts whole milliseconds, and none before 1970.
-        found = min(int(min(newest[name], LATEST)) // MICROSECONDS - delay for name, delay in self.delays.items())
+        most, unit = LATEST * self.ticks_per_ms // MICROSECONDS, self.ticks_per_ms
+        found = min(math.floor(min(newest[name], most)) // unit - delay for name, delay in self.delays.items())
         return found if found > 0 else None
 
     def add(
         self, results: Iterator[pa.RecordBatch], schema: pa.Schema, watermark: int | None, cell: int
     ) -> Iterator[pa.RecordBatch]:
         """Give the results of a cell with the column `moment`; before those of one cell comes the beat."""
+        if self.moment is None:
+            yield from results
+            return
         moment = pa.scalar((watermark or 0) * MICROSECONDS, MOMENT_TYPE)
         whole = schema.append(pa.field(self.moment, MOMENT_TYPE))
         if watermark is not None and cell == BEATING:
@@ -132,6 +143,14 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
             f'{WHERE}: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
         )
     check_clocks(binding)
+    if query.own_time is not None:
+        return query, _use_own_time(binding, asked, query.own_time)
+    return _use_streams_time(binding, asked)
+
+
+def _use_streams_time(binding: Binding, asked: str) -> tuple[Query, ResultTime]:
+    """Take the time of a stream, or the newest of all."""
+    query = binding.query
     clocks = {Column(stream.name, str(stream.time)): stream.name for stream in query.streams}
     shown = [name for _, name in binding.outputs]
     fold = find_fold(case_sensitive=query.case_sensitive)
@@ -155,6 +174,18 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
     if added:
         query = replace(query, select=[*(query.select or ()), *added])
     return query, ResultTime(name=asked, stream="", times=[found[column] for column in clocks], shown=shown)
+
+
+def _use_own_time(binding: Binding, asked: str, own: str) -> ResultTime:
+    """Take the answer's own time: what is told with a micro-batch has not been passed by the watermark before."""
+    shown = [*(name for _, name in binding.outputs), own]
+    fold = find_fold(case_sensitive=binding.query.case_sensitive)
+    if fold(asked) != fold(own):
+        raise QueryError(
+            f'{WHERE}: expected "{own}", the time of what is told later than it begins, got "{asked}"; results '
+            "of any other time may come, and groups by it would not close"
+        )
+    return ResultTime(name=own, stream="", times=[own], shown=shown)
 
 
 def _column(name: str) -> SparkColumn:
