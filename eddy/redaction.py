@@ -35,14 +35,16 @@ SHORTEST_SECRET = 4
 def is_secret(path: KeyPath) -> bool:
     """Tell whether a key's name says that its value is a secret.
 
-    The type of a column never is one, nor is what the user calls a stream, a table or a filter the name of a key.
+    The type of a column never is one, nor are names that the user gives to streams, tables, filters and functions.
 
     >>> is_secret(("sink", "options", "kafka.sasl.jaas.config")), is_secret(("sink", "key"))
     (True, False)
     >>> is_secret(("streams", "logins", "source", "schema", "token")), is_secret(("filters", "bad_token"))
     (False, False)
+    >>> is_secret(("functions", "bad_token")), is_secret(("functions", "f", "token"))
+    (False, True)
     """
-    named = len(path) == NAME_DEPTH and path[0] in ("streams", "tables", "filters")
+    named = len(path) == NAME_DEPTH and path[0] in ("streams", "tables", "filters", "functions")
     return bool(path) and not named and path[-2:-1] != ("schema",) and _SECRET.search(path[-1]) is not None
 
 

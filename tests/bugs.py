@@ -169,6 +169,20 @@ BUGS = (
         tests=(HORIZONS,),
     ),
     Bug(
+        name="the drawn watermark of an answer leaves out how long a row can be met",
+        file="eddy/query/explain/describe.py",
+        old="    if not after.stream or len(query.streams) == 1:\n",
+        new="    if not after.stream or len(query.streams) <= 2:\n",
+        tests=("tests/eddy/test_after_statement.py",),
+    ),
+    Bug(
+        name="a source whose columns Spark alone knows has none",
+        file="jobs/sources/known_columns.py",
+        old="    return None if schema is None else list(schema.names)\n",
+        new="    return [] if schema is None else list(schema.names)\n",
+        tests=("tests/jobs/test_sql_job.py",),
+    ),
+    Bug(
         name="the micro-batches before a change count as regret",
         file="eddy/comparison/measures.py",
         old="    after = np.cumsum(rows) > start\n",
@@ -892,7 +906,7 @@ BUGS = (
     ),
     Bug(
         name="the watermark of an answer does not wait for older rows of results",
-        file="eddy/spark/after/beats.py",
+        file="eddy/query/statements/result_time.py",
         old="return max(math.ceil(horizon.ticks / MICROSECONDS), 0)",
         new="return max(math.ceil(-horizon.ticks / MICROSECONDS), 0)",
         tests=BEATS,

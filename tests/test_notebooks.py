@@ -17,19 +17,20 @@ import pytest
 from tests.conftest import FEW_ROWS
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
-NAMES = ["01_quickstart", "02_compare_policies", "03_streaming_joins", "04_real_data"]
-STREAMING = "03_streaming_joins"
-"""The notebook whose session is Spark's: it runs in the tier of such, and the others beside them."""
+NAMES = ["01_quickstart", "02_compare_policies", "03_streaming_joins", "04_real_data", "05_sql"]
+STREAMING, SQL = "03_streaming_joins", "05_sql"
+"""The notebooks whose session is Spark's: they run in the tier of such, and the others beside them."""
 
 SMALL = {
     "01_quickstart": "n = 12_000",
     "02_compare_policies": "ROWS, REPEATS = 3_000, 1",
     STREAMING: "BATCHES, ROWS, CUSTOMERS, CHANGE = 5, 200, 60, 2",
     "04_real_data": "MONTHS, ROWS, REPEATS = 1, 4_000, 1",
+    SQL: "ROWS, BATCHES = 1_500, 3",
 }
 """What stands in the cell that is tagged "parameters" when a notebook is executed here."""
 
-PICTURES = {"01_quickstart": 1, "02_compare_policies": 7, "03_streaming_joins": 3, "04_real_data": 3}
+PICTURES = {"01_quickstart": 1, "02_compare_policies": 7, "03_streaming_joins": 3, "04_real_data": 3, SQL: 1}
 """How many there are to be seen at the end."""
 
 LONGEST_CELL = 40
@@ -88,7 +89,7 @@ def executed(name: str, folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.process
 @pytest.mark.timeout(900)  # a kernel, and in one of them Spark, which warms up: long where the machine is busy
 @pytest.mark.parametrize(
-    "name", [name if name == STREAMING else pytest.param(name, marks=pytest.mark.apart) for name in NAMES]
+    "name", [name if name in (STREAMING, SQL) else pytest.param(name, marks=pytest.mark.apart) for name in NAMES]
 )
 def test_a_notebook_runs_and_shows_its_pictures(name: str, tmp_path: Path) -> None:
     ran = [cell for cell in executed(name, tmp_path) if cell["cell_type"] == "code"]

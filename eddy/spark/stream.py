@@ -29,8 +29,9 @@ from eddy.query import Filter, Query, Rows, Stream, fingerprint
 from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
+from eddy.query.statements.result_time import MICROSECONDS, find_span
 from eddy.spark import cell, checkpoint_guard, session, workers
-from eddy.spark.after.beats import MICROSECONDS, Beats, ResultTime, find_span, plan_time
+from eddy.spark.after.beats import Beats, ResultTime, plan_time
 from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -225,7 +226,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     if plan.time is None:
         return answer
     longest = max(_count_delay(plan, stream) for stream in plan.query.streams)
-    return plan.time.declare(answer, find_span(plan.binding, plan.time), longest)
+    return plan.time.declare(answer, find_span(plan.binding, plan.time.name, plan.time.stream), longest)
 
 
 def _check_arguments(query: object, given: object, options: Options) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from eddy.jobs.config.config import Job, load, read_job
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import Checked, check
+from eddy.jobs.sources.known_columns import find_columns
 
 OVER = "a profile of the file, [profile.NAME], that wins over the rest of it"
 """The help of `--profile`, in every command that takes a job."""
@@ -39,7 +40,7 @@ def add_choices(parser: ArgumentParser) -> None:
 
 def job_of(chosen: Namespace) -> Job:
     """Read the job that arguments name."""
-    return load(chosen.conf, map(from_command, chosen.set), chosen.profile)
+    return load(chosen.conf, map(from_command, chosen.set), chosen.profile, find_columns)
 
 
 def check_job(chosen: Namespace) -> Checked:
@@ -47,4 +48,5 @@ def check_job(chosen: Namespace) -> Checked:
 
     Everything that is wrong with it is one error.
     """
-    return check(read_job(chosen.conf, map(from_command, chosen.set), chosen.profile))
+    job = read_job(chosen.conf, map(from_command, chosen.set), chosen.profile, find_columns=find_columns)
+    return check(job)

@@ -89,7 +89,7 @@ def text(checked: Checked) -> str:
     """
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
-    parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"))]
+    parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"), checked.job.statement)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += _list_index(checked.job)
     state = find_state(checked.job)

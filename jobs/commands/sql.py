@@ -13,6 +13,7 @@ from eddy.jobs.comparison.job_comparison import read_sample
 from eddy.jobs.config.config import read_job
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import Checked, check
+from eddy.jobs.sources.known_columns import find_columns
 from eddy.local import run_local
 from eddy.observe.text import plural
 
@@ -48,7 +49,8 @@ def run(chosen: Namespace) -> int:
     if not given:
         raise QueryError('eddy sql: expected a statement such as "SELECT * FROM STREAM clicks", got none')
     for text in given:
-        job = read_job(chosen.conf, map(from_command, chosen.set), chosen.profile, statement=text)
+        overrides = map(from_command, chosen.set)
+        job = read_job(chosen.conf, overrides, chosen.profile, statement=text, find_columns=find_columns)
         checked = check(job)
         job.mistakes.check()
         print(explain.text(checked), end="\n\n")

@@ -20,6 +20,7 @@ from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import Checked, check, push_filters
 from eddy.jobs.run.own_session import own_session
+from eddy.jobs.sources.known_columns import find_columns
 from eddy.local import BATCH_ROWS, run_local
 from eddy.observe.text import plural
 from eddy.query import Filter, Query, Stream
@@ -63,7 +64,7 @@ def experiment(
     for name, number in (("--rows", rows), ("--repeats", repeats)):
         if number < 1:
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
-    job = load(conf, map(from_command, sets), profile)
+    job = load(conf, map(from_command, sets), profile, find_columns)
     checked = check(job)
     data = read_sample(job, checked, rows)
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())

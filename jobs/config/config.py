@@ -24,11 +24,11 @@ from eddy.jobs.config.profiles import choose_profile
 from eddy.jobs.config.reading import TableReader
 from eddy.jobs.config.references import check_files, check_schemas, check_starting, follow_names, import_function
 from eddy.jobs.config.sections import JOB
-from eddy.jobs.config.statement import ask_instead, read_statement
+from eddy.jobs.config.statement import FindColumns, ask_instead, read_statement
 from eddy.jobs.config.to_query import build_query
 from eddy.jobs.config.variables import Variables
 from eddy.predicates.faults import REJECT
-from eddy.query import Query
+from eddy.query import Query, Statement
 from eddy.query.state_need import OF_CELLS
 from eddy.query.statements.after import After
 from eddy.query.validation import duration
@@ -48,9 +48,9 @@ class Job:
     """A job as its file says it, with defaults filled in.
 
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
-    `after` is what Spark does with the answer. `index` has what was given, if anything was. `written` has values of
-    variables as the file writes them. `origins` says of every value that was given where it came from. While `mistakes`
-    has some, parts are missing, and filters that are wrong let everything pass.
+    `statement` is what the query was made of, if the file has one; `index` has what was given, if anything was.
+    `written` has values of variables as the file writes them. `origins` says of every value that was given where it
+    came from. While `mistakes` has some, parts are missing, and filters that are wrong let everything pass.
     """
 
     file: str
@@ -69,7 +69,12 @@ class Job:
     origins: Mapping[KeyPath, str]
     written: Mapping[KeyPath, Any]
     mistakes: Mistakes
-    after: After | None = None
+    statement: Statement | None = None
+
+    @property
+    def after(self) -> After | None:
+        """What Spark does with the answer."""
+        return None if self.statement is None else self.statement.after
 
     @property
     def is_batch(self) -> bool:
@@ -85,18 +90,27 @@ class Job:
         return hide_secrets(text, self.values, self.mistakes.secrets)
 
 
-def load(file: str | File, overrides: Iterable[Override] = (), profile: str | None = None) -> Job:
+def load(
+    file: str | File,
+    overrides: Iterable[Override] = (),
+    profile: str | None = None,
+    find_columns: FindColumns | None = None,
+) -> Job:
     """Read a job, with a profile of it if one is named.
 
-    Every mistake in it is told in one error, with its place.
+    Every mistake in it is told in one error, with its place. `find_columns` knows the columns of inputs.
     """
-    job = read_job(file, overrides, profile)
+    job = read_job(file, overrides, profile, find_columns=find_columns)
     job.mistakes.check()
     return job
 
 
 def read_job(
-    file: str | File, overrides: Iterable[Override] = (), profile: str | None = None, statement: str | None = None
+    file: str | File,
+    overrides: Iterable[Override] = (),
+    profile: str | None = None,
+    statement: str | None = None,
+    find_columns: FindColumns | None = None,
 ) -> Job:
     """Read a job as far as it is right; a `statement` takes the place of what it asks for.
 
@@ -121,12 +135,12 @@ def read_job(
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query, after = build_query(read, mistakes, asked)
+    query, stated = build_query(read, mistakes, asked, find_columns)
     if query is None:
         mistakes.check()
     assert query is not None
     origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
-    return replace(_job(str(file), query, read, origins, variables.written, mistakes), after=after)
+    return replace(_job(str(file), query, read, origins, variables.written, mistakes), statement=stated)
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:

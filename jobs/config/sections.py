@@ -190,7 +190,7 @@ FILTER = Section(
         ),
         "on_error": ConfigKey(
             text="a row for which the function raises, or the SQL fails: `fail` fails the query if all else lets it "
-            "pass; `drop` and `keep` count it and go on without it or with it; `reject` puts it aside, for `[rejected]`",
+            "pass; `drop` and `keep` count it, and go on without or with it; `reject` puts it aside, for `[rejected]`",
             default="fail",
             choices=ON_ERROR,
         ),

@@ -6,7 +6,7 @@ aliases of their sources; one that has several is read once for each.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,15 @@ from eddy.errors import QueryError, unknown_name
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import anything, import_function
 from eddy.query import Filter, Query, Statement, Stream
-from eddy.query.statements.after import After
 from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
 from eddy.sql.values.name_case import find_own
+
+FindColumns = Callable[[str, str, Mapping[str, Any]], Sequence[str] | None]
+"""Finds the columns of an input by its kind, which is one of KINDS, its name, and what the file says of its source.
+
+None where they are not known; an error where the source has a mistake.
+"""
 
 STATEMENT = "sql"
 """The key of a query that is a statement."""
@@ -74,13 +79,21 @@ def read_statement(read: dict[str, Any], given: Collection[KeyPath], mistakes: M
 
 
 def build_stated(
-    asked: Statement, read: Mapping[str, Any], streams: Sequence[Stream], filters: Sequence[Filter], mistakes: Mistakes
-) -> tuple[Query | None, After | None]:
-    """Build the query of a statement, with what the file says beside it, and what comes after it."""
-    said = read["query"]
+    asked: Statement,
+    read: Mapping[str, Any],
+    streams: Sequence[Stream],
+    filters: Sequence[Filter],
+    mistakes: Mistakes,
+    find_columns: FindColumns | None,
+) -> tuple[Query | None, Statement | None]:
+    """Build the query of a statement, with what the file says beside it; gives also the whole statement."""
+    said, wrong = read["query"], dict[KeyPath, str]()
     options = {key: said[key] for key in ("name", "max_fanout", "max_results", "max_state", "show_values")}
     try:
         stated = replace(asked, streams=streams, options={k: v for k, v in options.items() if v is not None})
+        if find_columns is not None:
+            known, wrong = _find_known(read, find_columns)
+            stated = stated.with_columns(known)
         query = stated.query
         if stated.after is not None and asked.tree.is_selection:
             raise QueryError("select: two columns have one name, which sinks refuse; give one of them an alias")
@@ -90,10 +103,34 @@ def build_stated(
             parts += [("filters", one.name), *(("filters", one.name, key) for key in ("where", "function", "columns"))]
         mistakes.moved = {**mistakes.moved, **dict.fromkeys(parts, PLACE)}
         more: dict[str, Any] = {key: (*getattr(query, key), *said[key]) for key in LISTS}
-        return replace(query, **more, filters=(*query.filters, *filters)), stated.after
+        return replace(query, **more, filters=(*query.filters, *filters)), stated
     except QueryError as error:
+        # Whose columns are not known for a mistake is told too: the statement may be right.
+        for path, told in wrong.items():
+            mistakes.add(path, told)
         _note(error, mistakes)
         return None, None
+
+
+def _find_known(
+    read: Mapping[str, Any], find_columns: FindColumns
+) -> tuple[dict[str, Sequence[str]], dict[KeyPath, str]]:
+    """Find the columns of each input, by alias, where somebody knows them before Spark reads the source.
+
+    Gives also what is wrong with sources, by their places.
+    """
+    known: dict[str, Sequence[str]] = {}
+    wrong: dict[KeyPath, str] = {}
+    inputs = [(kind, name, values) for kind in KINDS for name, values in read.get(kind, {}).items()]
+    for kind, name, values in inputs:
+        try:
+            columns = find_columns(kind, name, values.get("source") or {})
+        except QueryError as error:
+            wrong[kind, name, "source"] = str(error)
+            continue
+        if columns is not None:
+            known[name] = columns
+    return known, wrong
 
 
 def _parse(text: str, functions: Mapping[str, Mapping[str, Any]], mistakes: Mistakes) -> Statement | None:

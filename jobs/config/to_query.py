@@ -10,12 +10,11 @@ from typing import Any
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import SAME_AS, anything, import_function
-from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
+from eddy.jobs.config.statement import PLACE, STATEMENT, FindColumns, build_stated
 from eddy.query import Every, Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
 from eddy.query.emit import BEGIN, Emit
 from eddy.query.filter import check_after
-from eddy.query.statements.after import After
 from eddy.query.validation import read_length
 from eddy.redaction import KeyPath
 
@@ -31,13 +30,13 @@ TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "bat
 
 
 def build_query(
-    read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None = None
-) -> tuple[Query | None, After | None]:
-    """Build the query, as far as it is right, and what Spark does after it.
+    read: Mapping[str, Any], mistakes: Mistakes, statement: Statement | None, find_columns: FindColumns | None
+) -> tuple[Query | None, Statement | None]:
+    """Build the query, as far as it is right, and the whole of the statement that says it, if the file has one.
 
-    None if no stream of it is. If the file has a statement, that says it. What is wrong with a stream or a table must
-    not hide what is wrong with joins and filters, so those are tried over inputs that have nothing but the right names.
-    Filters that are wrong are there by name and let everything pass, since a policy may speak of them.
+    None if no stream of it is. What is wrong with a stream or a table must not hide what is wrong with joins and
+    filters, so those are tried over inputs that have nothing but the right names. Filters that are wrong are there by
+    name and let everything pass, since a policy may speak of them.
     """
     if statement is None and read["query"].get(STATEMENT) is not None:
         return None, None
@@ -55,7 +54,7 @@ def build_query(
     if not inputs["streams"]:
         return None, None
     if statement is not None:
-        return build_stated(statement, read, inputs["streams"], filters, mistakes)
+        return build_stated(statement, read, inputs["streams"], filters, mistakes, find_columns)
     emit, fit = _read_emit(read["query"], inputs, mistakes)
     _check_after(read.get("filters", {}), mistakes)
     # One filter is tried at a time, so none can wait for others then.

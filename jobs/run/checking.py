@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -17,8 +17,8 @@ from eddy.engine import Engine
 from eddy.errors import LONGEST_NAME, QueryError, quote, shorten, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
-from eddy.jobs.config.schema import ConfigPart
-from eddy.jobs.config.sections import STREAM, TABLE
+from eddy.jobs.config.statement import PLACE
+from eddy.jobs.sources.known_columns import has_what_it_needs
 from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import JobSource
 from eddy.predicates.faults import REJECT
@@ -28,6 +28,7 @@ from eddy.query.exact_names import Names, spell_filter, spell_join
 from eddy.query.explain.describe import list_warnings
 from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
+from eddy.query.statements.result_time import WHERE, check_clocks, find_span
 from eddy.redaction import KeyPath
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -37,12 +38,6 @@ from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
 
 Tried = TypeVar("Tried")
-
-SOURCE_SECTIONS: Mapping[str, ConfigPart] = {
-    "streams": STREAM.parts["source"],
-    "tables": TABLE.parts["source"],
-}
-"""What describes where the rows of an input come from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +65,7 @@ def check(job: Job) -> Checked:
     sources, schemas = _sources(job)
     unknown_yet = [name for name in job.query.given if name not in schemas]
     binding = _bind_query(job, schemas)
+    _check_groups(job, binding)
     layout = None if binding is None else _layout(job, binding)
     state = _try(job, ("engine", "state"), lambda: find_state(job))
     if _try(job, ("engine", "remember"), lambda: find_remembered(job)) is not None and state == KEPT:
@@ -95,7 +91,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
         path = (kind, name, "source")
-        if not _has_what_it_needs(SOURCE_SECTIONS[kind], values):
+        if not has_what_it_needs(kind, values):
             continue
         try:
             sources[name] = make_source(name, values)
@@ -109,22 +105,6 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
         if schema is not None:
             schemas[name] = schema
     return sources, schemas
-
-
-def _has_what_it_needs(part: ConfigPart, values: Mapping[str, Any]) -> bool:
-    """Tell whether a source lacks nothing.
-
-    What is missing, or is no value that it may have, has been told.
-    """
-    section = part.choose(values)
-    if section is None:
-        return False
-    needed = [name for name, key in section.keys.items() if key.required]
-    needed += [name for name in values if section.others is not None]
-    inner = [(one, values.get(name)) for name, one in section.parts.items()]
-    return all(values.get(name) is not None for name in needed) and all(
-        not one.required if given is None else _has_what_it_needs(one, given) for one, given in inner
-    )
 
 
 def _input(job: Job, name: str) -> tuple[str, str]:
@@ -166,6 +146,17 @@ def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
     _try_policy(job, left, schemas)
     _check_sink(job, query.outputs if query.select else whole.outputs)
     return whole if joined else None
+
+
+def _check_groups(job: Job, binding: Binding | None) -> None:
+    """Check that the groups of a statement close; those of one pass are whole at its end."""
+    if binding is None or job.after is None or job.after.time is None or job.is_batch:
+        return
+    try:
+        check_clocks(binding)
+        find_span(binding, job.after.time, job.after.stream)
+    except QueryError as error:
+        job.mistakes.add(PLACE, str(error).removeprefix(f"{WHERE}: "))
 
 
 def _bind_alone(job: Job, stream: Stream, schema: pa.Schema) -> Binding | None:

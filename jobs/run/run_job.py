@@ -36,6 +36,7 @@ from eddy.jobs.run.sinks import Startable, write_answer
 from eddy.jobs.run.skew import tell_skew
 from eddy.jobs.run.stopping import NOT_BEGUN, Stop, last_batch
 from eddy.jobs.run.watching import LogTeller, open_metrics
+from eddy.jobs.sources.known_columns import find_columns
 from eddy.jobs.sources.registry import make_source
 from eddy.query.state_need import NOT_KEPT
 from eddy.spark.after.select import select_after
@@ -64,7 +65,7 @@ def run(
     It may also be stopped.
     """
     given = submitted_settings()
-    job = load(file, [*from_spark(given), *map(from_command, sets)], profile)
+    job = load(file, [*from_spark(given), *map(from_command, sets)], profile, find_columns)
     stop, teller = Stop(), make_teller(job, quiet=quiet, live=live, log=log)
     teller.begin(job)
     for warning in warn_of_rejects(job):

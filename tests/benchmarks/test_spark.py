@@ -18,6 +18,7 @@ from benchmarks.measure import Line
 from benchmarks.suite import Suite, slopes
 from benchmarks.turns import Contender, start_all, turns
 from benchmarks.workloads import COMMON, COMPLETE, Workload
+from tests.sparks import WATERMARKS_IN_SQL
 
 WARM = 2
 """Micro-batches: as many as show that they do not count."""
@@ -25,6 +26,17 @@ WARM = 2
 
 def numbers(rows: int) -> dict[str, pa.Table]:
     return {"s": pa.table({"id": list(range(rows))})}
+
+
+@pytest.fixture
+def own_files(spark: SparkSession) -> Iterator[None]:
+    """Give queries the files of Spark as it is: RocksDB copies its own by them, and those of the tests know no copy."""
+    settings = {"fs.file.impl": "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl.disable.cache": "true"}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    yield
+    for key in settings:
+        spark.conf.unset(key)
 
 
 def plain(place: Path) -> Contender:
@@ -112,6 +124,7 @@ def test_filters_agree(spark: SparkSession, benchmark: Callable[..., Iterator[Li
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("own_files")
 @pytest.mark.parametrize("workload", [COMMON, COMPLETE], ids=lambda workload: workload.name)
 def test_sparks_own_joins_agree(spark: SparkSession, tmp_path: Path, workload: Workload) -> None:
     """Windows of few rows, so that many leave them; with either state store."""
@@ -151,6 +164,33 @@ def test_beats_stand_beside_a_join_without(spark: SparkSession) -> None:
     lines = [str(line) for line in statements.beats(sizes=(300,), repeats=1, warm=WARM)]
     assert len([line for line in lines if "goal at most 1.02" in line]) == 2
     assert [line for line in lines if line.startswith(statements.CONTROL)]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("own_files")
+@WATERMARKS_IN_SQL
+def test_groups_after_the_eddy_are_those_of_spark_alone(spark: SparkSession) -> None:
+    dense = replace(COMMON, domains=lambda _: [200])
+    told = statements.aggregate(sizes=(600,), repeats=1, warm=WARM + 2, fill=600, bound=100, workload=dense)
+    lines = [str(line) for line in told]
+    assert len([line for line in lines if "groups closed by all, and the same" in line]) == 1
+    assert len([line for line in lines if line.startswith(statements.AGAIN)]) == 1
+
+
+def test_groups_that_differ_are_found() -> None:
+    def closed(**columns: list[int]) -> pa.Table:
+        return pa.table({"first": [1, 2], "part": [0, 0], "n": [5, 6], **columns})
+
+    groups = statements.Groups()
+    groups.add({"ours": closed(), "theirs": closed().slice(0, 0)})
+    with pytest.raises(AssertionError, match="no group has been closed by all"):
+        groups.tell()
+    groups.add({"theirs": closed().slice(0, 1)})
+    assert groups.tell() == "1 groups closed by all, and the same; ours 2, theirs 1"
+    with pytest.raises(AssertionError, match="theirs has closed a group twice: 1, 0"):
+        groups.add({"theirs": closed().slice(0, 1)})
+    with pytest.raises(AssertionError, match=r"do not agree: \(2, 0\)"):
+        groups.add({"theirs": closed(n=[5, 7]).slice(1, 1)})
 
 
 @pytest.mark.long

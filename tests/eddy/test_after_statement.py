@@ -162,3 +162,62 @@ def test_what_only_spark_does_needs_spark() -> None:
     with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it on Spark"):
         eddy.run_local(asked, {"orders": []})
     assert eddy.explain(asked).endswith("after the eddy, by Spark\n  SELECT `o_price` + 1 AS `more` FROM answer")
+
+
+DELAYED = "STREAM {0} WATERMARK at DELAY OF INTERVAL {1} MINUTE AS {0}"
+BOTH = f"{DELAYED.format('o', 1)} JOIN {DELAYED.format('c', 2)} ON o.user = c.user"
+
+WATERMARK = "watermark of "
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        # Nothing closes.
+        (f"SELECT o.user + 1 FROM {BOTH} AND c.at <= o.at", None),
+        (
+            f"SELECT count(*) FROM {BOTH} GROUP BY window(result_time(), '1 day')",
+            'watermark of "result_time": that of the slowest stream',
+        ),
+        # An order may be met for a minute by a later click, and a click by no later order.
+        (
+            f"SELECT DISTINCT o.at FROM {BOTH} AND c.at BETWEEN o.at AND o.at + INTERVAL 1 MINUTE",
+            'watermark of "o_at": 1 minute behind that of the slowest stream, for as long as a row of o can be met',
+        ),
+        (
+            f"SELECT DISTINCT c.at FROM {BOTH} AND c.at BETWEEN o.at AND o.at + INTERVAL 1 MINUTE",
+            'watermark of "c_at": that of the slowest stream',
+        ),
+        (
+            f"SELECT DISTINCT o.at FROM {BOTH} AND o.at <= c.at",
+            'no watermark of "o_at", since a row of o can be met for ever: no group ever closes',
+        ),
+        (f"SELECT DISTINCT o.at FROM {DELAYED.format('o', 1)}", 'watermark of "o_at": that of the slowest stream'),
+        (
+            "SELECT DISTINCT o.at FROM STREAM o",
+            'no watermark of the answer, since there is no delay of "o": no group ever closes',
+        ),
+    ],
+)
+def test_the_watermark_of_the_answer_is_drawn(text: str, told: str | None) -> None:
+    asked = eddy.Statement(text, streams=[] if WATERMARK.upper().split()[0] in text else [eddy.Stream("o", time="at")])
+    plan = eddy.explain(asked).partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    drawn = [line.strip(" │├└─") for line in plan]
+    assert drawn[1].startswith("Spark: SELECT ")
+    assert [line for line in drawn if WATERMARK in line and line.partition(WATERMARK)[2][0] in '"t'] == (
+        [told] if told else []
+    )
+    below = drawn[2 + ("GROUP BY" in text) + (told is not None)]
+    assert below.startswith("the eddy: select ")
+
+
+def test_groups_are_drawn_above_the_watermark() -> None:
+    text = f"SELECT count(*) AS n, '{{}}' AS t FROM {BOTH} GROUP BY window(result_time(), '1 day') HAVING count(*) > 1"
+    plan = eddy.explain(eddy.Statement(text)).splitlines()
+    assert plan[3:7] == [
+        "  Spark: SELECT count(*) AS `n`, '{}' AS `t`",
+        "  └─ Spark: GROUP BY window(`result_time`, '1 day') HAVING count(*) > 1",
+        '     └─ watermark of "result_time": that of the slowest stream',
+        "        └─ the eddy: select o.at AS o_at",
+    ]
+    assert '              └─ watermark of c: 2 minutes behind the newest "at"' in plan

@@ -41,20 +41,31 @@ def test_there_is_an_example_of_every_kind() -> None:
 
 
 EXAMPLE = {path.stem: path.read_text("utf-8") for path in EXAMPLES}
-EXAMPLE["readme"] = re.findall(r"```toml\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[0]
+EXAMPLE["lists"] = """[streams.web]
+time = "at"
+source = { format = "workload", kind = "web", parameters = { rows = 10_000 } }
+[filters]
+session = { on = "web", function = "eddy.jobs.workloads.web:has_session", columns = ["cookie"] }
+scripted = { on = "web", function = "eddy.jobs.workloads.web:looks_scripted", columns = ["agent"] }
+bad_token = { on = "web", function = "eddy.jobs.workloads.web:bad_token", columns = ["body"], rowwise = true }
+[policy]
+name = "content"
+[trigger]
+available_now = true
+"""
 
 # A file, what is broken in it, the place that must be named, and what must be said to do or to know.
 BROKEN = {
     "a key is misspelt": ("quickstart", 'delay = "10 seconds"', 'dely = "10 seconds"', "streams.web.dely: ", '"delay"'),
     "a value has the wrong type": ("quickstart", "cells = 2", 'cells = "two"', "engine.cells: ", "a whole number"),
-    "a list is a text": ("readme", '["body"]', '"body"', "filters.bad_token.columns: ", "a list of texts"),
+    "a list is a text": ("lists", '["body"]', '"body"', "filters.bad_token.columns: ", "a list of texts"),
     "a duration is none": ("quickstart", "10 seconds", "10 secs", "streams.web.delay: ", 'unit "secs"'),
     "an interval is none": ("kafka", '"10 seconds"', '"soon"', "trigger.every: ", "expected a duration such as"),
-    "two triggers": ("readme", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
-    "the time is not there": ("readme", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
+    "two triggers": ("lists", "available_now = true", 'available_now = true\nevery = "1 s"', "trigger", "got both"),
+    "the time is not there": ("lists", 'time = "at"', 'time = "when"', "streams.web: ", 'unknown column "when"'),
     "the time is not said": ("two_streams", 'time = "at"\n', "", "streams.clicks.time: ", "window is by event time"),
-    "the time is a text": ("readme", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
-    "two windows": ("readme", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
+    "the time is a text": ("lists", 'time = "at"', 'time = "body"', "streams.web: ", "cast it"),
+    "two windows": ("lists", "[filters]", 'window = "1 minute"\nrows = 3\n[filters]', "streams.web: ", "got both"),
     "a parameter of a policy is wrong": (
         *("quickstart", 'name = "auto"', 'name = "content"\nalpha = 5'),
         *("policy.alpha: ", "a share above 0 and up to 1, got 5"),
@@ -67,16 +78,16 @@ BROKEN = {
         "policy.attributes: ",
         '"clicks.page"',
     ),
-    "a function takes less": ("readme", '["body"]', '["body", "size"]', ".function: ", "cannot be called with 2"),
+    "a function takes less": ("lists", '["body"]', '["body", "size"]', ".function: ", "cannot be called with 2"),
     "a setup takes arguments": (
-        *("readme", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad_token"'),
+        *("lists", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad_token"'),
         *("filters.bad_token", "cannot be called without arguments"),
     ),
     "a setup is not there": (
-        *("readme", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad"'),
+        *("lists", "rowwise = true", 'rowwise = true, setup = "eddy.jobs.workloads.web:bad"'),
         *("filters.bad_token.setup: ", 'has no "bad"'),
     ),
-    "where and function": ("readme", '"body"]', '"body"], where = "true"', "filters.bad_token", "got both"),
+    "where and function": ("lists", '"body"]', '"body"], where = "true"', "filters.bad_token", "got both"),
     "a column is not there": ("quickstart", "signed and", "singed and", "signed.where: ", 'did you mean "signed"?'),
     "a stream is not there": ("quickstart", 'on = "web"\nwh', 'on = "wep"\nwh', "filters.signed: ", 'mean "web"?'),
     "SQL is cut short": ("quickstart", "size > 100", "size >", "filters.signed.where: ", "the text ends here"),
@@ -85,39 +96,39 @@ BROKEN = {
     "a join has an unknown stream": ("two_streams", "= orders.click", "= order.click", "query.joins: ", '"orders"?'),
     "a join is of one stream": ("two_streams", "= orders.click", "= 3", "query.joins: ", "is a filter"),
     "a text has no quotes": ("quickstart", 'time = "at"', "time = at", "not TOML", "at line 14"),
-    "a bracket is missing": ("readme", "[streams.web]", "[streams.web", "not TOML", "at line 1"),
-    "a filter stands twice": ("readme", "bad_token = {", "scripted = {", "not TOML", "stands only once"),
+    "a bracket is missing": ("lists", "[streams.web]", "[streams.web", "not TOML", "at line 1"),
+    "a filter stands twice": ("lists", "bad_token = {", "scripted = {", "not TOML", "stands only once"),
     "an input stands twice": ("three_way", "[tables.users]", "[tables.orders]", "streams: ", '"orders" stands twice'),
     "a name has a space": (
-        "readme",
+        "lists",
         "bad_token = {",
         '"bad token" = {',
         'filters."bad token": ',
         "letters",
     ),
-    "the streams are misspelt": ("readme", "[streams.web]", "[stream.web]", "stream: ", 'did you mean "streams"?'),
-    "a workload is not there": ("readme", '"web", p', '"wep", p', "streams.web.source: ", 'did you mean "web"?'),
+    "the streams are misspelt": ("lists", "[streams.web]", "[stream.web]", "stream: ", 'did you mean "streams"?'),
+    "a workload is not there": ("lists", '"web", p', '"wep", p', "streams.web.source: ", 'did you mean "web"?'),
     "a workload's parameter is unknown": (
-        "readme",
+        "lists",
         "{ rows",
         "{ row",
         "source.parameters.row: ",
         'did you mean "rows"?',
     ),
-    "a workload's parameter is wrong": ("readme", "10_000", '"many"', "source.parameters.rows: ", "got 'many'"),
+    "a workload's parameter is wrong": ("lists", "10_000", '"many"', "source.parameters.rows: ", "got 'many'"),
     "a workload's parameter is a date": (
-        *("readme", "10_000", "2026-01-01"),
+        *("lists", "10_000", "2026-01-01"),
         *("streams.web.source.parameters.rows: ", "a number, true or false"),
     ),
     "a seed is no parameter": (
-        *("readme", "10_000", "10_000, seed = 3"),
+        *("lists", "10_000", "10_000, seed = 3"),
         *("streams.web.source.parameters.seed: ", 'unknown parameter "seed"'),
     ),
     "a format is called otherwise": (
-        *("readme", "format =", "fromat ="),
+        *("lists", "format =", "fromat ="),
         *("streams.web.source.format: ", 'did you mean "format" by "fromat"?'),
     ),
-    "a format is not said": ("readme", 'format = "workload", ', "", "source.format: ", 'expected one of "parquet", '),
+    "a format is not said": ("lists", 'format = "workload", ', "", "source.format: ", 'expected one of "parquet", '),
     "a file is not there": ("three_way", "countries.csv", "county.csv", ".source.path: ", "relative to the folder"),
     "a type is not there": ("three_way", 'code = "string"', 'code = "strin"', "source.schema.code: ", '"string"?'),
     "a size is of no stream": ("three_way", "orders = 2_000", "order = 2_000", "engine.sizes.order: ", '"orders"?'),
@@ -171,13 +182,13 @@ def test_how_a_file_is_coded_is_told_or_does_not_matter(
 
 
 def test_mistakes_in_one_part_hide_none_of_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = EXAMPLE["readme"].replace('"content"', '"query_mesh"\ncosts = "money"\nbudget_ms = "much"')
+    text = EXAMPLE["lists"].replace('"content"', '"query_mesh"\ncosts = "money"\nbudget_ms = "much"')
     (tmp_path / "broken.toml").write_text(text, "utf-8")
     assert cli.main(["validate", str(tmp_path / "broken.toml")]) == cli.FAILED
     told = capsys.readouterr().err
     assert 'line 10, policy.costs: policy "query_mesh": costs: expected "time" or "unit"' in told
     assert 'line 11, policy.budget_ms: policy "query_mesh": budget_ms: expected a number' in told
-    text = EXAMPLE["readme"].replace(
+    text = EXAMPLE["lists"].replace(
         "rowwise = true", 'rowwise = true, on_error = "skip", nulls = "drop", time_limit = "-5 s"'
     )
     (tmp_path / "broken.toml").write_text(text, "utf-8")

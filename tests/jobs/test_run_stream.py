@@ -165,13 +165,13 @@ def test_the_first_job_of_the_readme_does_what_it_says(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert 'config policy.name="content" from="line 9"' in done.stdout
+    assert 'config policy.name="content" from="line 11"' in done.stdout
     assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("batch=")] == [
         f"batch={number}" for number in range(10)
     ]
     assert "finished after micro-batch 9" in done.stdout
     assert [f"Batch: {number}" in done.stdout for number in (0, 9)] == [True, True]
-    (head,) = re.findall(r"^\|\s*web_at.*\|$", readme, re.MULTILINE)
+    (head,) = re.findall(r"^\|\s*at\|.*\|$", readme, re.MULTILINE)
     assert head in done.stdout
 
 

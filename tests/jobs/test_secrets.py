@@ -138,6 +138,7 @@ def test_a_secret_of_a_wrong_type_is_not_told(wrong: str, tmp_path: Path) -> Non
 def test_what_a_filter_is_called_makes_no_secret_of_its_columns() -> None:
     values = {
         "filters": {"bad_token": {"on": "logins", "columns": ["body"]}},
+        "functions": {"bad_token": {"on_error": "logins"}},
         "streams": {"tokens": {"source": {"options": {"password": CANARY}}}},
     }
     assert hide_secrets(f'logins: "body" {CANARY}', values) == f'logins: "body" {HIDDEN}'

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import textwrap
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import eddy
 import eddy.jobs.workloads.web
 from eddy.errors import QueryError
 from eddy.jobs import cli
-from eddy.jobs.config.config import Job, load
+from eddy.jobs.config.config import Job, load, read_job
 from eddy.jobs.config.overrides import from_command
 from eddy.jobs.run.checking import check
+from eddy.jobs.sources.known_columns import find_columns
 from eddy.jobs.workloads.web import has_session, looks_scripted
+
+ROOT = Path(__file__).parent.parent.parent
 
 JOB = """
 [query]
@@ -78,6 +85,149 @@ def test_one_source_under_two_names(tmp_path: Path) -> None:
     assert [stream.delay for stream in job.query.streams] == ["1 minute", "1 minute"]
     assert [stream.source for stream in job.query.streams] == ["web", "web"]
     assert check(job).warnings == ()
+
+
+SHOP = """
+[query]
+sql = '''
+SELECT page, price, country
+FROM STREAM clicks WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c
+JOIN STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE AS o
+  ON click = c.id AND o.at BETWEEN c.at AND c.at + INTERVAL 2 MINUTES
+JOIN users AS u ON u.id = o.user
+WHERE price > 50
+'''
+[streams]
+clicks.source = { format = "workload", kind = "shop", parameters = { rows = 300 } }
+orders.source = { format = "workload", kind = "shop", parameters = { rows = 300 } }
+[tables]
+users.source = { format = "workload", kind = "shop", parameters = { rows = 300 } }
+"""
+
+
+def read_whole(folder: Path, text: str, statement: str | None = None) -> Job:
+    """Read a job as the commands do."""
+    file = folder / "job.toml"
+    file.write_text(text, "utf-8")
+    return read_job(file, statement=statement, find_columns=find_columns)
+
+
+def test_a_bare_column_is_of_the_input_that_has_it(tmp_path: Path) -> None:
+    job = read_whole(tmp_path, SHOP)
+    assert job.query.select == ("c.page AS page", "o.price AS price", "u.country AS country")
+    assert job.query.joins[0] == "o.click = c.id"
+    assert [(one.on, one.where) for one in job.query.filters] == [(("o",), "price > 50")]
+    assert check(job).binding is not None
+    with pytest.raises(QueryError, match=r'column "click" names no input, .*write c\.click or o\.click'):
+        read(tmp_path, SHOP)
+    every = read_whole(tmp_path, SHOP.replace("page, price, country", "o.*, count(*) + price"))
+    assert every.query.select is not None
+    assert len(every.query.select) == 5
+    assert every.after is not None
+    assert "count(*) + `o_price`" in every.after.text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("page, price", "id, price", 'query.sql: column "id" is in "c", "o", "u"; write c.id or the like'),
+        ("page, price", "pege, price", 'query.sql: unknown column "pege"; did you mean "page"'),
+        # What is wrong with a source hides its columns, and is told.
+        (
+            '"shop", parameters = { rows = 300 } }\n[tables]',
+            '"shp" }\n[tables]',
+            'streams.orders.source: .*unknown kind "shp"',
+        ),
+        ("rows = 300 } }\n[tables]", "raws = 300 } }\n[tables]", 'did you mean "rows"'),
+        ('format = "workload", kind = "shop", parameters = { rows = 300 } }\n[tables]', "}\n[tables]", "source.format"),
+        # Spark alone knows what its expressions give.
+        ("300 } }\n[tables]", '300 }, select = ["*"] }\n[tables]', 'column "click" names no input'),
+    ],
+)
+def test_what_bare_columns_may_not_be(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in SHOP
+    with pytest.raises(QueryError, match=told):
+        check(read_whole(tmp_path, SHOP.replace(old, new)))
+
+
+def test_columns_are_known_from_a_schema_and_from_files(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "country": ["at"]}), tmp_path / "users.parquet")
+    users = 'users.source = { format = "parquet", path = "users.parquet" }\n'
+    clicks = (
+        '[streams.clicks.source]\nformat = "json"\npath = "."\nadd = ["modified"]\n'
+        'schema = { at = "timestamp", id = "bigint", page = "string" }\n'
+    )
+    text = SHOP.partition("clicks.source")[0].replace("[streams]\n", "").replace("SELECT", "SELECT file_modified,")
+    orders = '[streams.orders]\nsource = { format = "workload", kind = "shop" }\n'
+    job = read_whole(tmp_path, f"{text}{clicks}{orders}[tables]\n{users}")
+    assert job.query.select == (
+        *("c.file_modified AS file_modified", "c.page AS page", "o.price AS price", "u.country AS country"),
+    )
+    assert check(job).binding is not None
+
+
+def test_the_commands_know_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text(SHOP, "utf-8")
+    for command in (["validate"], ["explain"], ["sql", "SELECT * FROM STREAM clicks JOIN users USING (id)"]):
+        assert cli.main([command[0], str(file), *command[1:]]) == 0
+    assert "select clicks.id AS id, clicks.at AS at, clicks.user AS user" in capsys.readouterr().out
+
+
+DRAWN = """
+plan
+  the eddy: select c.page AS page, o.price AS price, u.country AS country
+  └─ join: u.id = o.user
+     ├─ join: o.click = c.id and o.at BETWEEN c.at AND c.at + INTERVAL 2 MINUTES
+     │  ├─ watermark of c: 1 minute behind the newest "at"
+     │  │  └─ stream clicks AS c
+     │  └─ watermark of o: 1 minute behind the newest "at"
+     │     └─ filter price_NAME: price > 50, by Spark
+     │        └─ stream orders AS o
+     └─ table users AS u
+
+access
+"""
+
+
+def test_a_statement_is_drawn_with_its_watermarks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text(SHOP, "utf-8")
+    assert cli.main(["explain", str(file)]) == 0
+    assert DRAWN.strip() in re.sub(r"price_\w{4}:", "price_NAME:", capsys.readouterr().out)
+
+
+def test_the_docs_draw_what_explain_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "statements.md").read_text("utf-8")
+    assert cli.main(["explain", str(ROOT / "conf" / "aggregate_sql.toml")]) == 0
+    plan = capsys.readouterr().out.partition("\nplan\n")[2].partition("\n\n")[0]
+    assert f"```text\n{textwrap.dedent(plan)}\n```" in page
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert check(read_whole(tmp_path, text)).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, None),
+        ({"BETWEEN c.at AND c.at + INTERVAL 2 MINUTES": "<= c.at"}, '"o_at" is the time of "o", .* nothing could be'),
+        ({"BETWEEN c.at AND c.at + INTERVAL 2 MINUTES": "<= c.at", "window(o": "window(c"}, None),
+        (
+            {"WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c": "AS c", "[streams]": '[streams]\nclicks.time = "at"'},
+            r'query\.sql: expected a delay for each stream, .* got none for "c"',
+        ),
+    ],
+)
+def test_groups_must_close(tmp_path: Path, changes: dict[str, str], told: str | None) -> None:
+    text = SHOP.replace("page, price, country", "count(*) AS n").replace("50\n", "50 GROUP BY window(o.at, '1 day')\n")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    if told is None:
+        assert check(read_whole(tmp_path, text)).binding is not None
+        return
+    with pytest.raises(QueryError, match=told):
+        check(read_whole(tmp_path, text))
 
 
 @pytest.mark.parametrize(

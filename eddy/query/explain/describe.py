@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from eddy.errors import quote
@@ -17,7 +18,7 @@ from eddy.query.horizons import Horizon, find_horizons
 from eddy.query.inputs import Range, Rows, Stream, Unbounded, Window
 from eddy.query.query import Query
 from eddy.query.state_need import choose_state, describe_state
-from eddy.query.statements.after import After
+from eddy.query.statements.after import ANSWER, After
 from eddy.query.statements.statement import Statement
 from eddy.sql import Column
 from eddy.sql.bind.writer import write_duration
@@ -28,26 +29,27 @@ MICROSECONDS_PER_MILLISECOND = 1_000
 FILTERS = 'filters, in the order in which "fixed" runs them'
 
 
-def describe_query(query: Query) -> str:
-    """Describe a query: its plan, windows, filters, and warnings."""
-    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query)]
+def describe_query(query: Query, statement: Statement | None = None) -> str:
+    """Describe a query, or that of a statement: its plan, windows, filters, and warnings."""
+    parts = [f'query "{query.name}"', "", "plan", *draw_plan(query, statement=statement)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
     parts += ["", FILTERS, *_list_filters(query)]
-    parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
+    if statement is None or statement.after is None:
+        parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
     parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
     return "\n".join([*parts, *(f"warning: {warning}" for warning in list_warnings(query))])
 
 
 def describe_where(query: Query) -> str:
     """Describe what a frame is asked, by the query made of it: a frame keeps its columns, and has no windows."""
-    plan = draw_below(_make_plan(query, {}).below, "  ", is_root=True)
+    plan = draw_below(_make_plan(query, partial(_make_input, query, {}), {}).below, "  ", is_root=True)
     return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
 
 
 def describe_statement(statement: Statement) -> str:
     """Describe a statement: its query, and what Spark does with the answer."""
-    return "\n".join([describe_query(statement.query), *list_after(statement.after)])
+    return "\n".join([describe_query(statement.query, statement), *list_after(statement.after)])
 
 
 def list_after(after: After | None) -> Iterator[str]:
@@ -65,13 +67,23 @@ class PlanNode(NamedTuple):
     below: tuple[PlanNode, ...] = ()
 
 
-def draw_plan(query: Query, notes: Mapping[str, str] | None = None) -> Iterator[str]:
+def draw_plan(
+    query: Query, by_spark: Mapping[str, str] | None = None, statement: Statement | None = None
+) -> Iterator[str]:
     """Draw a query as a tree: what it selects stands above, and its inputs below.
 
-    Filters on one input stand right above it, with what a row costs there if somebody says it; `notes` are more about
-    them. Inputs stand in the order of the query. It is what is asked for: an eddy takes other ways to the same rows.
+    Filters on one input stand right above it, with what a row costs there if somebody says it; `by_spark` are notes on
+    those that Spark evaluates. Inputs stand in the order of the query. It is what is asked for: an eddy takes other
+    ways to the same rows. That of a statement has the watermarks too: Spark does what is below those of the streams,
+    and what is above that of the answer.
     """
-    yield from draw_below((_make_plan(query, notes or {}),), "  ", is_root=True)
+    notes = by_spark or {}
+    if statement is None:
+        plan = _make_plan(query, partial(_make_input, query, notes), notes)
+    else:
+        plan = _make_plan(query, partial(_make_stated_input, statement, query, notes), notes)
+        plan = _put_after(statement.after, query, plan._replace(text=f"the eddy: {plan.text}"))
+    yield from draw_below((plan,), "  ", is_root=True)
 
 
 def draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False) -> Iterator[str]:
@@ -82,7 +94,7 @@ def draw_below(nodes: Sequence[PlanNode], before: str, *, is_root: bool = False)
         yield from draw_below(node.below, before + more)
 
 
-def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
+def _make_plan(query: Query, make_input: Callable[[str], PlanNode], notes: Mapping[str, str]) -> PlanNode:
     """Join the inputs one by one, and filter as soon as all inputs of a filter are there."""
     joined: set[str] = set()
     plan: PlanNode | None = None
@@ -92,7 +104,7 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
         name = (near or left)[0]
         left.remove(name)
         joined.add(name)
-        alone = _filter_above(PlanNode(name), [f for f in query.filters if f.on == (name,)], notes)
+        alone = make_input(name)
         if plan is None:
             plan = alone
             continue
@@ -105,7 +117,7 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
     for one in query.existence:
         told = " and ".join(condition.text for condition in one.conditions)
         plan = PlanNode(
-            f"if {one.table} {'has a match' if one.kind == SEMI else 'has none'}: {told}", (plan, PlanNode(one.table))
+            f"if {one.table} {'has a match' if one.kind == SEMI else 'has none'}: {told}", (plan, make_input(one.table))
         )
     plan = PlanNode(f"select {', '.join(query.select)}" if query.select else "select all columns", (plan,))
     return plan if query.own_time is None else PlanNode(_describe_emit(query.emit), (plan,))
@@ -116,6 +128,59 @@ def _describe_emit(emit: Emit) -> str:
     if isinstance(emit, Every):
         return f"tell all that are there at each multiple of {emit.length}, as {TICK}"
     return f"tell each at its end, as {LEFT_AT}"
+
+
+def _make_input(query: Query, notes: Mapping[str, str], name: str) -> PlanNode:
+    """Make an input, with the filters on it above."""
+    return _filter_above(PlanNode(name), [f for f in query.filters if f.on == (name,)], notes)
+
+
+def _make_stated_input(statement: Statement, query: Query, by_spark: Mapping[str, str], name: str) -> PlanNode:
+    """Make an input of a statement, with its filters above: first Spark's, then the watermark, then the eddy's."""
+    source = statement.sources.get(name, name)
+    told = name if source == name else f"{source} AS {name}"
+    filters = [f for f in query.filters if f.on == (name,)]
+    stream = next((one for one in query.streams if one.name == name), None)
+    before = [f for f in filters if f.name in by_spark]
+    plan = _filter_above(PlanNode(f"{'table' if stream is None else 'stream'} {told}"), before, by_spark)
+    if stream is not None and not _list_without_delay(query):
+        plan = PlanNode(f'watermark of {name}: {stream.delay} behind the newest "{stream.time}"', (plan,))
+    return _filter_above(plan, [f for f in filters if f.name not in by_spark], by_spark)
+
+
+def _put_after(after: After | None, query: Query, plan: PlanNode) -> PlanNode:
+    """Put what Spark does after the eddy above a plan, and the watermark of the answer between them."""
+    if after is None:
+        return plan
+    if after.time is not None:
+        plan = PlanNode(_write_answer_watermark(query, after), (plan,))
+    head, tail = (part.format().strip() for part in after.text.split(ANSWER))
+    if tail:
+        plan = PlanNode(f"Spark: {tail}", (plan,))
+    return PlanNode(f"Spark: {head.removesuffix('FROM').strip()}", (plan,))
+
+
+def _write_answer_watermark(query: Query, after: After) -> str:
+    """Write how far the watermark of the answer is behind that of the streams, and why."""
+    if late := _list_without_delay(query):
+        return f"no watermark of the answer, since there is no delay of {quote(late)}: no group ever closes"
+    named = f'watermark of "{after.time}": '
+    if not after.stream or len(query.streams) == 1:
+        return f"{named}that of the slowest stream"
+    horizon = find_horizons(query).get(after.stream)
+    if horizon is None:
+        return (
+            f'no watermark of "{after.time}", since a row of {after.stream} can be met for ever: no group ever closes'
+        )
+    if horizon.ticks <= 0:
+        return f"{named}that of the slowest stream"
+    length = _write_ticks(query.streams[0], horizon.ticks)
+    return f"{named}{length} behind that of the slowest stream, for as long as a row of {after.stream} can be met"
+
+
+def _list_without_delay(query: Query) -> list[str]:
+    """List the streams without a delay: where there are any, there is no watermark."""
+    return [stream.name for stream in query.streams if stream.delay is None]
 
 
 def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str, str]) -> PlanNode:
@@ -161,7 +226,7 @@ def list_windows(query: Query) -> Iterator[str]:
     for source, several in query.sources.items():
         if len(several) > 1:
             yield f"  {', '.join(stream.name for stream in several)}: one store of {source}"
-    if all(stream.delay is not None for stream in query.streams):
+    if not _list_without_delay(query):
         yield "  the watermark is that of the slowest stream; later rows are dropped and counted"
     else:
         yield "  there is no watermark, since not every stream has a delay: no row is late, and none is forgotten"
@@ -175,7 +240,7 @@ def list_warnings(query: Query) -> Iterator[str]:
     for stream in query.streams:
         if isinstance(stream.window, Unbounded) and stream.name not in horizons:
             yield f'stream "{stream.name}" has no window: every row is kept for ever, and the state grows'
-    late = [stream.name for stream in query.streams if stream.delay is None]
+    late = _list_without_delay(query)
     if late:
         whose = f"stream {quote(late)} has" if len(late) == 1 else f"streams {quote(late)} have"
         yield f"{whose} no delay: there is no watermark, and no row ever leaves the state"
@@ -190,7 +255,7 @@ def list_aggregates(query: Query) -> Iterator[str]:
     if any(stream.time is None for stream in query.streams):
         yield "  none: no row has an event time"
         return
-    late = [stream.name for stream in query.streams if stream.delay is None]
+    late = _list_without_delay(query)
     if late:
         yield f"  results of any age may come, and Spark will drop some: give {quote(late)} a delay"
         return
@@ -242,11 +307,15 @@ def _delay_text(stream: Stream, ticks: float | None) -> str:
 
 def _passing_text(stream: Stream, horizon: Horizon) -> str:
     """Write how far the watermark passes a row while it can be met, and why."""
-    is_number = isinstance(stream.delay, int | float)
-    length = f"{abs(horizon.ticks)}" if is_number else write_duration(int(abs(horizon.ticks)))
+    length = _write_ticks(stream, abs(horizon.ticks))
     side = "past" if horizon.ticks > 0 else "before"
     place = f"is {length} {side} its time" if horizon.ticks else "has come to its time"
     return f"{place}: {' and '.join(horizon.because)}"
+
+
+def _write_ticks(stream: Stream, ticks: int | float) -> str:
+    """Write a length of event time as the delay of a stream is written: as a duration, or as a number."""
+    return f"{ticks}" if isinstance(stream.delay, int | float) else write_duration(int(ticks))
 
 
 def _find_output(query: Query, stream: Stream) -> str:

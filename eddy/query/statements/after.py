@@ -43,6 +43,11 @@ class After:
     outputs: Sequence[tuple[Column, str]]
     time: str | None
 
+    @property
+    def stream(self) -> str:
+        """The stream whose time that is; "" for the newest time in a result."""
+        return next((str(column.stream) for column, name in self.outputs if name == self.time), "")
+
 
 def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream], own_time: str | None = None) -> After:
     """Make what comes after the eddy of the parts of a statement that are Spark's.

@@ -31,14 +31,12 @@ from eddy.errors import QueryError, quote, write_repr
 from eddy.query import Query
 from eddy.query.binding import Binding
 from eddy.query.shorthand import find_fold, find_free
+from eddy.query.statements.result_time import MICROSECONDS, check_clocks
 from eddy.spark.parcels import LATEST
 from eddy.sql import Column, backtick
 
 NEWEST = "the newest time"
 """What an answer's time is called in a checkpoint where it is none of a single stream."""
-
-MICROSECONDS = 1_000
-"""Microseconds in a millisecond, in which Spark's watermark counts."""
 
 DELAY_KEY = "spark.watermarkDelayMs"
 """How Spark marks a column as an event time with a watermark, in its metadata."""
@@ -144,7 +142,7 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
         raise QueryError(
             f'attach: time: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
         )
-    _check_streams(binding)
+    check_clocks(binding)
     if query.own_time is not None:
         return query, _use_own_time(binding, asked, query.own_time)
     return _use_streams_time(binding, asked)
@@ -188,49 +186,6 @@ def _use_own_time(binding: Binding, asked: str, own: str) -> ResultTime:
             "of any other time may come, and groups by it would not close"
         )
     return ResultTime(name=own, stream="", times=[own], shown=shown)
-
-
-def find_span(binding: Binding, time: ResultTime) -> int:
-    """Find how far the time of a result may be below W, in milliseconds.
-
-    It is the horizon of its stream: how far the watermark passes a row until none that is on time can meet it.
-    """
-    if not time.stream or len(binding.query.streams) == 1:
-        return 0
-    horizon = binding.horizons.get(time.stream)
-    if horizon is None:
-        others = [stream for stream in binding.query.streams if stream.name != time.stream]
-        own = next(stream for stream in binding.query.streams if stream.name == time.stream)
-        raise QueryError(
-            f'time of the answer: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any '
-            f'age, so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
-            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take the newest time in a result: a new "
-            "name, or result_time() in a statement"
-        )
-    return max(math.ceil(horizon.ticks / MICROSECONDS), 0)
-
-
-def _check_streams(binding: Binding) -> None:
-    """Refuse streams that say of no row how late it is."""
-    streams = binding.query.streams
-    if missing := [stream.name for stream in streams if stream.time is None]:
-        raise QueryError(
-            f"time of the answer: expected streams with event times, got none for {quote(missing)}; name its column, "
-            f'as in Stream("{missing[0]}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE'
-        )
-    if missing := [stream.name for stream in streams if stream.delay is None]:
-        raise QueryError(
-            f"time of the answer: expected a delay for each stream, since there is no watermark without, got none for "
-            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute"), or DELAY OF INTERVAL 1 MINUTE'
-        )
-    for stream in streams:
-        data_type = binding.types[Column(stream.name, str(stream.time))]
-        if not pa.types.is_timestamp(data_type) or data_type.tz is None:
-            raise QueryError(
-                "time of the answer: expected timestamps with a zone, since Spark's watermarks are of such, got "
-                f'{data_type} in "{stream.name}.{stream.time}"; make one of it before, as F.timestamp_millis or '
-                'cast("timestamp") do'
-            )
 
 
 def _column(name: str) -> SparkColumn:

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 import eddy
 from eddy.observe import wire
 from eddy.query.binding import bind
+from eddy.query.statements.result_time import find_span
 from eddy.spark import cell, checkpoint_guard
-from eddy.spark.after.beats import ResultTime, find_span, plan_time
+from eddy.spark.after.beats import ResultTime, plan_time
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, pack, rows_of
@@ -67,7 +68,7 @@ class Sparks:
         bound = bind(query, schemas)
         self.layout = plan_layout(bound, cells)
         self.delays = {s.name: -int(-(s.delay_ticks or 0) // MILLISECOND) for s in query.streams}
-        self.span = find_span(bound, self.time) if self.time else 0
+        self.span = find_span(bound, self.time.name, self.time.stream) if self.time else 0
         beats = self.time.make_beats(self.delays) if self.time else None
         self.given = shipped(query, schemas=schemas, layout=self.layout.describe(), beats=beats)
         self.streams = query.streams
@@ -262,7 +263,8 @@ def test_duplicates_are_dropped_within_the_watermark(spark: SparkSession, tmp_pa
 def planned(asked: eddy.Query, time: Any, kind: pa.DataType = MOMENT) -> tuple[eddy.Query, ResultTime, int]:
     schema = pa.schema({"ts": kind, "k": pa.int64(), "v": pa.int32()})
     found, result_time = plan_time(bind(asked, dict.fromkeys(asked.inputs, schema)), time)
-    return found, result_time, find_span(bind(found, dict.fromkeys(asked.inputs, schema)), result_time)
+    bound = bind(found, dict.fromkeys(asked.inputs, schema))
+    return found, result_time, find_span(bound, result_time.name, result_time.stream)
 
 
 UNBOUNDED = [eddy.Stream(name, time="ts", delay="5 seconds") for name in "ab"]
