@@ -202,10 +202,10 @@ def find_span(binding: Binding, time: ResultTime) -> int:
         others = [stream for stream in binding.query.streams if stream.name != time.stream]
         own = next(stream for stream in binding.query.streams if stream.name == time.stream)
         raise QueryError(
-            f'attach: time: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any age, '
-            f'so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
-            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take a new name, for the newest time in "
-            "a result"
+            f'time of the answer: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any '
+            f'age, so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
+            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take the newest time in a result: a new "
+            "name, or result_time() in a statement"
         )
     return max(math.ceil(horizon.ticks / MICROSECONDS), 0)
 
@@ -215,19 +215,19 @@ def _check_streams(binding: Binding) -> None:
     streams = binding.query.streams
     if missing := [stream.name for stream in streams if stream.time is None]:
         raise QueryError(
-            f"attach: time: expected streams with event times, got none for {quote(missing)}; name its column, as in "
-            f'Stream("{missing[0]}", time="at", delay="1 minute")'
+            f"time of the answer: expected streams with event times, got none for {quote(missing)}; name its column, "
+            f'as in Stream("{missing[0]}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE'
         )
     if missing := [stream.name for stream in streams if stream.delay is None]:
         raise QueryError(
-            f"attach: time: expected a delay for each stream, since there is no watermark without, got none for "
-            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute")'
+            f"time of the answer: expected a delay for each stream, since there is no watermark without, got none for "
+            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute"), or DELAY OF INTERVAL 1 MINUTE'
         )
     for stream in streams:
         data_type = binding.types[Column(stream.name, str(stream.time))]
         if not pa.types.is_timestamp(data_type) or data_type.tz is None:
             raise QueryError(
-                "attach: time: expected timestamps with a zone, since Spark's watermarks are of such, got "
+                "time of the answer: expected timestamps with a zone, since Spark's watermarks are of such, got "
                 f'{data_type} in "{stream.name}.{stream.time}"; make one of it before, as F.timestamp_millis or '
                 'cast("timestamp") do'
             )
