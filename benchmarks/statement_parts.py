@@ -129,8 +129,8 @@ class Cells:
         self.stored: list[int] = []
 
     def _make_engine(self, cell: int) -> Engine:
-        made = {"tables": {}, "clock": time.perf_counter, "seed": SEED, "cell": cell, "cells": self.layout.cells}
-        return wiring.engine(self.query, self.schemas, "fixed", **made)
+        more: Mapping[str, Any] = {"cell": cell, "cells": self.layout.cells}
+        return wiring.engine(self.query, self.schemas, "fixed", tables={}, clock=time.perf_counter, seed=SEED, **more)
 
     def run(self, rows: pa.RecordBatch) -> pa.Table:
         """Pack the rows of a micro-batch, and give what all cells find."""
@@ -140,7 +140,8 @@ class Cells:
             parcels += pack([rows], streams[0], self.layout, naming=Naming(names) if len(names) > 1 else None)
         frame = pa.Table.from_batches(parcels).to_pandas()
         self.sent.append(int(frame["payload"].map(len).sum()))
-        found, saved = [], 0
+        found: list[pa.RecordBatch] = []
+        saved = 0
         for cell, engine in enumerate(self.engines):
             came = unpack_arrivals([frame[frame["cell"] == label(cell)]], self.schemas, sources)
             found += engine.run(came.rows, Mark(self.newest, came.copies, came.wanted))
@@ -174,7 +175,7 @@ def shared(rows: int = 100_000, batch: int = 1_000) -> Iterator[Line]:
 
 
 def _make_self_join(source: str | None) -> eddy.Query:
-    said = {"time": "at", "delay": 0, "window": eddy.Range(FOLLOWING), "source": source}
+    said: Mapping[str, Any] = {"time": "at", "delay": 0, "window": eddy.Range(FOLLOWING), "source": source}
     return eddy.Query(
         streams=[eddy.Stream(name, **said) for name in ("before", "after")],
         joins=["before.user = after.user", "before.id < after.id"],

@@ -167,7 +167,6 @@ def iter_local(  # noqa: PLR0913  what a user may say
     first = {name: next(feed, None) for name, feed in feeds.items()}
     read = {name: _read_schema(name, table) for name, table in first.items()}
     settings = wiring.check_index(index, query)
-    thinking = thinking or clock or time.thread_time
     engine = wiring.engine(
         query,
         spread_sources(query.streams, read),
@@ -177,7 +176,7 @@ def iter_local(  # noqa: PLR0913  what a user may say
         seed=seed,
         index=settings,
         cache_memory=cache_memory,
-        thinking=thinking,
+        thinking=thinking or clock or time.thread_time,
         working=clock or make_work_clock(),
     )
     steps = _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, read)

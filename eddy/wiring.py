@@ -248,8 +248,7 @@ def _build_machinery(
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
-    origins = {stream.name: stream.origin for stream in query.streams}
-    rows = {origins.get(name, name): stem.rows for name, stem in stems.items()}
+    rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
     return Machinery(operators, stems, rows, faults, indexes, caches, read_tariff(query.filters), caches.taps)
 
 

@@ -271,7 +271,7 @@ def cases(
         rows[name] = draw(st.lists(row, min_size=draw(size), max_size=most))
     alike = draw(likenesses(streams)) if shared or draw(st.integers(0, 4)) == 0 else []
     for other in alike[1:]:
-        rows[other], times[other], limits[other] = (of[alike[0]] for of in (rows, times, limits))
+        rows[other], times[other], limits[other] = rows[alike[0]], times[alike[0]], limits[alike[0]]
     by_rows = by_rows and len(streams) > 1
     asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
     if faults and crowded:

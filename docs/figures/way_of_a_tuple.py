@@ -33,7 +33,7 @@ BEFORE = (
 )
 ARRIVING = (
     Stop("admit: drop late and bad rows", "eddy/engine/admission.py", "admit"),
-    Stop("build: store the rows in a STeM", "operators/stem.py", "append"),
+    Stop("build: store the rows in a STeM", "operators/shared.py", "append"),
     Stop("put their values into buckets", "eddy/classes/classifier.py", "arrive"),
 )
 LOOP = (
@@ -46,7 +46,7 @@ LOOP = (
 )
 LEAVING = (
     Stop("emit complete tuples", "eddy/engine/emission.py", "batches"),
-    Stop("evict what nothing can meet", "operators/stem.py", "settle"),
+    Stop("evict what nothing can meet", "operators/shared.py", "settle"),
     Stop("let the policy learn", "eddy/contracts.py", "learn"),
     Stop("save the state", "eddy/engine/snapshot.py", "pack"),
 )

@@ -37,20 +37,19 @@ def attach(  # noqa: PLR0913  what a user may say
     """Answer a query, or a statement, over streaming DataFrames, as one more.
 
     A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
-    hint names a policy or cells, and nothing else is said here, those are taken.
-    `frames` has a streaming DataFrame for each stream, or for its source, and for each lookup table a batch DataFrame,
-    a pyarrow Table or a pandas DataFrame, which is read now and sent to the workers. Write the answer in append mode.
-    A query that keeps nothing takes a batch DataFrame for its stream as well, and then so is the answer. `cells` is
-    how many engines share the work, for the life of a checkpoint; a restart with another policy, `index` or
-    `cache_memory`, which are as in `run_local`, keeps the rows. `pushdown` lets Spark evaluate SQL filters on one
-    stream before the eddy does, in compiled code. Where streams share no key, rows are copied to several cells: fewer
-    if `sizes` says how many rows each stream has, times what a row costs in filters, and `heavy` which values of a key
-    many rows have, as {"a.k": [0]}. A query over one stream without a delay keeps nothing: unless `cells` or
-    `state="store"` asks for a state, it is one step without shuffle. A checkpoint that has state needs
-    `state="store"`. Without it `remember` is a folder in which what was learned stays, as in `where`. With
-    `cache_state="keep"` caches are a part of the state, where that costs less than to fill them anew. With `time` the
-    answer has a watermark, for aggregates: by its column of that name, a stream's event time, or by a new one, the
-    newest time in each result.
+    hint names a policy or cells, and nothing else is said here, those are taken. `frames` has a streaming DataFrame for
+    each stream, or for its source, and for each lookup table a batch DataFrame, a pyarrow Table or a pandas DataFrame,
+    which is read now and sent to the workers. Write the answer in append mode. A query that keeps nothing takes a batch
+    DataFrame for its stream as well, and then so is the answer. `cells` is how many engines share the work, for the
+    life of a checkpoint; a restart with another policy, `index` or `cache_memory`, which are as in `run_local`, keeps
+    the rows. `pushdown` lets Spark evaluate SQL filters on one stream before the eddy does, in compiled code. Where
+    streams share no key, rows are copied to several cells: fewer if `sizes` says how many rows each stream has, times
+    what a row costs in filters, and `heavy` which values of a key many rows have, as {"a.k": [0]}. A query over one
+    stream without a delay keeps nothing: unless `cells` or `state="store"` asks for a state, it is one step without
+    shuffle. A checkpoint that has state needs `state="store"`. Without it `remember` is a folder in which what was
+    learned stays, as in `where`. With `cache_state="keep"` caches are a part of the state, where that costs less than
+    to fill them anew. With `time` the answer has a watermark, for aggregates: by its column of that name, a stream's
+    event time, or by a new one, the newest time in each result.
     """
     need_package("pyspark", "spark", "attach")
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark

@@ -113,9 +113,9 @@ def divide_columns(query: Query, schemas: Mapping[str, pa.Schema]) -> Divided:
     # Who selects every column does not mean ours.
     outputs = bind(query, schemas).outputs
     select = [f"{one.stream}.{backtick(one.name)} AS {backtick(name)}" for one, name in outputs]
-    added = {name: [c for one in query.list_names(name) for c in computed.get(one, ())] for name in schemas}
+    own = {name: [c for one in query.list_names(name) for c in computed.get(one, ())] for name in schemas}
     wider = {
-        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in added[name])])
+        name: pa.schema([*schema, *(pa.field(column, pa.bool_()) for column in own[name])])
         for name, schema in schemas.items()
     }
     return Divided(replace(query, filters=filters, select=select), wider, computed)

@@ -106,7 +106,7 @@ def counted(running: Engine) -> dict[str, Any]:
 
 # --- one query by hand
 
-TIMES = {"time": "at", "delay": 0}
+TIMES: Mapping[str, Any] = {"time": "at", "delay": 0}
 
 
 def self_join(**windows: eddy.Range | eddy.Rows | eddy.Unbounded) -> eddy.Query:
@@ -181,10 +181,9 @@ def test_max_state_counts_rows_once() -> None:
     query = self_join(a=eddy.Unbounded(), b=eddy.Unbounded())
     apart = replace(query, streams=[replace(stream, source=None) for stream in query.streams])
     batch = rows(range(5_000), friend=2)
-    most = {"max_state": 200_000}
-    run(make_engine(replace(query, **most)), batch)
+    run(make_engine(replace(query, max_state=200_000)), batch)
     with pytest.raises(QueryError, match="max_state allows 200,000"):
-        list(make_engine(replace(apart, **most)).run({"a": batch, "b": batch}))
+        list(make_engine(replace(apart, max_state=200_000)).run({"a": batch, "b": batch}))
 
 
 def test_what_is_stored_once_does_not_become_two_stores() -> None:

@@ -127,10 +127,10 @@ class Layout:
             numbers[name], copies[name] = (cells * batch.num_rows + rows)[own], copied[own]
         found = np.unique(np.concatenate(list(numbers.values())))
         masks = {name: np.isin(found, some) for name, some in numbers.items()}
-        copied = {name: np.isin(found, some[copies[name]]) for name, some in numbers.items()}
+        counted = {name: np.isin(found, some[copies[name]]) for name, some in numbers.items()}
         moved = batch.take(pa.array(found % batch.num_rows))
         return [
-            PlacedShared(cell, moved.slice(at.start, at.stop - at.start), _cut(masks, at), _cut(copied, at))
+            PlacedShared(cell, moved.slice(at.start, at.stop - at.start), _cut(masks, at), _cut(counted, at))
             for cell, at in _divide_cells(found // batch.num_rows)
         ]
 
@@ -229,7 +229,7 @@ def _divide_cells(cells: Integers) -> Iterator[tuple[int, slice]]:
     """Give the place of each cell's rows, which stand by cell."""
     # A cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
     starts = np.flatnonzero(np.diff(cells, prepend=-1))
-    ends = np.append(starts[1:], len(cells))
+    ends = np.append(starts[1:], len(cells))[: len(starts)]
     for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         yield cell, slice(start, end)
 
