@@ -7,7 +7,7 @@ from eddy.comparison.result import Comparison, plot_regret
 from eddy.errors import CheckpointError, EddyError, EddyWarning, EngineError, QueryError
 from eddy.local import Run, Running, iter_local, run_local
 from eddy.observe.report import Report
-from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded
+from eddy.query import Every, Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded
 from eddy.query.explain import explain
 from eddy.query.shorthand import predicate
 from eddy.spark.attach import attach
@@ -21,6 +21,7 @@ __all__ = [
     "EddyError",
     "EddyWarning",
     "EngineError",
+    "Every",
     "Filter",
     "Query",
     "QueryError",

@@ -214,7 +214,7 @@ def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Que
     if not statement.tree.is_selection:
         raise QueryError(
             "run_local: the statement has expressions, groups or DISTINCT, which Spark evaluates after the eddy; run "
-            "it by eddy.attach, or select columns and compute the rest from the results"
+            "it on Spark, or select columns and compute the rest from the results"
         )
     found = statement.arrange(data)
     # Each is looked at once, since what is iterated over may have one beginning only.
@@ -223,7 +223,10 @@ def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Que
         if id(one) not in peeked:
             peeked[id(one)] = _peek(alias, one)
     columns = {alias: peeked[id(one)][0] for alias, one in found.items()}
-    query = statement.with_columns(columns).ask(found)
+    asked = statement.with_columns(columns)
+    if asked.after is not None:
+        raise QueryError("run_local: select: two columns have one name; give one of them an alias")
+    query = asked.ask(found)
     _check_iterated(query, found)
     return query, {alias: peeked[id(one)][1] for alias, one in found.items()}
 

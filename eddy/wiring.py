@@ -30,6 +30,7 @@ from eddy.operators.registry import OPERATORS
 from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.stored import pages
+from eddy.operators.stored.held import Held
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners
@@ -38,6 +39,7 @@ from eddy.predicates.faults import Faults
 from eddy.query import Filter, Query
 from eddy.query.binding import Binding, bind
 from eddy.query.cost import read_tariff
+from eddy.query.emit import counts_rows
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
 from eddy.query.pushed_filter import PushedFilter
@@ -206,8 +208,18 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     (source,) = binding.query.sources
     store = Passing(binding.find_stored(name))
     filters = [_filter(f, binding, {name: store}, faults) for f in binding.query.filters]
-    sifts, tariff = {one.name: one.sift for one in filters}, read_tariff(binding.query.filters)
-    return Machinery(filters, {name: store}, {source: store}, faults, tariff=tariff, sifts=sifts)
+    sifts = {one.name: one.sift for one in filters}
+    tariff, stores = read_tariff(binding.query.filters), {name: store}
+    return Machinery(
+        filters, stores, {source: store}, faults, tariff=tariff, sifts=sifts, held=_make_held(binding, stores)
+    )
+
+
+def _make_held(binding: Binding, stores: Mapping[str, Store]) -> Held | None:
+    """Make what holds results that are told later, where they are."""
+    if binding.own_time is None:
+        return None
+    return Held(binding, stores, {n: s for n, s in stores.items() if isinstance(s, Stem) and s.counted is not None})
 
 
 def _build_machinery(
@@ -220,7 +232,7 @@ def _build_machinery(
 ) -> Machinery:
     """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
     query = binding.query
-    if len(query.given) == 1:
+    if len(query.given) == 1 and not counts_rows(query.emit, query.streams[0]):
         return _pass_input(binding, faults)
     # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
     choose_kernels()
@@ -236,12 +248,8 @@ def _build_machinery(
     sets = [predicate.inputs for predicate in query.predicates]
     near = {name: find_near(name, query.inputs, sets) for name in query.inputs}
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
-    probes = [
-        OPERATORS["probe"](matching[name], Rule(near=near[name], gives=frozenset([name]))) for name in query.inputs
-    ]
-    meets = [
-        OPERATORS["meets"](matching[name], Rule(near=near[name], lacks=name, optional=True)) for name in query.inputs
-    ]
+    probes = [OPERATORS["probe"](matching[n], Rule(near=near[n], gives=frozenset([n]))) for n in query.inputs]
+    meets = [OPERATORS["meets"](matching[n], Rule(near=near[n], lacks=n, optional=True)) for n in query.inputs]
     caches.left = room.left_by_all
     caches.streams = frozenset(s.name for s in query.streams)
     cached = _make_cached(query, stems, joins, near, caches)
@@ -249,7 +257,8 @@ def _build_machinery(
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
     rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
-    return Machinery(operators, stems, rows, faults, indexes, caches, read_tariff(query.filters), caches.taps)
+    tariff, held = read_tariff(query.filters), _make_held(binding, stems)
+    return Machinery(operators, stems, rows, faults, indexes, caches, tariff, caches.taps, held=held)
 
 
 def _make_filters(binding: Binding, stems: Mapping[str, Stem], faults: Faults) -> list[Operator]:
@@ -292,8 +301,9 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
     """Make the STeMs of all inputs; those of tables do not count for `max_state`."""
     query = binding.query
     own = {name: [f.name for f in query.filters if f.on == (name,)] for name in query.given}
+    numbered = {stream.name for stream in query.streams if counts_rows(query.emit, stream)}
     # Nobody searches the rows of a single stream: tables send no tuples.
-    keeps = len(query.streams) > 1
+    keeps = len(query.streams) > 1 or bool(numbered)
     rows = {
         source: SharedRows(
             binding.find_stored(streams[0].name), time=streams[0].time, tick_type=binding.tick_type, keeps=keeps
@@ -306,10 +316,12 @@ def _make_stems(binding: Binding, index: IndexSettings, room: IndexRoom) -> dict
             name=s.name,
             delay=s.delay_ticks,
             window=s.window,
-            horizon=binding.horizons[s.name].ticks if s.name in binding.horizons else None,
+            # A row that waits for newer ones stays until these come, whether it can still be met or not.
+            horizon=binding.horizons[s.name].ticks if s.name in binding.horizons and s.name not in numbered else None,
             filters=own[s.name],
             index=index,
             index_room=room.left,
+            numbers=s.name in numbered,
         )
         for s in query.streams
     }

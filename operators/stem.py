@@ -42,8 +42,8 @@ DEAD_SHARE, OUTRUN_SHARE = 4, 6
 """Rows that failed after their own micro-batch are cleared away once they are a quarter of all; where newer rows of
 their value outrun them, it is a sixth: then hardly a row dies in any other way."""
 
-RANK, VERDICT = "rank", "verdict "
-"""Columns of a snapshot's table of marks; a filter's has its name after the word."""
+VERDICT = "verdict "
+"""The column of a snapshot's table of marks that a filter has, with its name after the word."""
 
 Follower = Callable[[int, Mask], None]
 """Hears that rows move up: `gone` as it is until now, and which rows stay; not called where only the oldest go."""
@@ -53,10 +53,11 @@ class Stem:
     """One input's stored rows: values, times, verdicts, keys.
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
-    goes. Where one does, `followers` hear of it. Of several STeMs over the same rows each has a `name`.
+    goes. Where one does, `followers` hear of it. Of several STeMs over the same rows each has a `name`. `counted` is
+    what a window of rows knows of them; if it `numbers` them, with which number each came.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  all that is known of an input, by keyword
         self,
         rows: SharedRows,
         *,
@@ -67,6 +68,7 @@ class Stem:
         filters: Sequence[str] = (),
         index: IndexSettings | None = None,
         index_room: Callable[[], int] = lambda: sys.maxsize,
+        numbers: bool = False,
     ) -> None:
         self.rows, self.name = rows, name
         self.window = window or Unbounded()
@@ -83,7 +85,7 @@ class Stem:
         #     alive     T  F  T  T | T  F
         #     verdicts  P  F  P  ? | P  F      of one filter: passed, failed, not asked yet
         self._alive = Growing(np.bool_)
-        self._counted = make_row_window(self.window, rows.columns)
+        self.counted = make_row_window(self.window, rows.columns, numbers=numbers)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
         self._faulty: set[str] = set()
         self._keys: dict[tuple[str, str], ComputedKey] = {}
@@ -98,6 +100,11 @@ class Stem:
     def fresh(self) -> int:
         """The first id of the rows that came in this micro-batch."""
         return self.rows.fresh
+
+    @property
+    def arrived(self) -> int:
+        """How many rows have come."""
+        return self.rows.arrived
 
     @property
     def gone(self) -> int:
@@ -142,7 +149,7 @@ class Stem:
     @property
     def dead_share(self) -> int:
         """Dead rows are cleared away once they are more than one in so many."""
-        return DEAD_SHARE if self._counted is None else OUTRUN_SHARE
+        return DEAD_SHARE if self.counted is None else OUTRUN_SHARE
 
     def column(self, name: str) -> Held:
         """A column of the stored rows, now and in later micro-batches."""
@@ -184,8 +191,8 @@ class Stem:
         self._alive.append(alive)
         for verdicts in self._verdicts.values():
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
-        if self._counted is not None:
-            self._counted.append(self.fresh, self.fresh + count, self.rows.arrived)
+        if self.counted is not None:
+            self.counted.append(self.fresh, self.fresh + count, self.rows.arrived)
         for key, coded in zip(self._keys.values(), codes, strict=True):
             key.append(coded)
         self.segments.extend(ticks)
@@ -204,7 +211,7 @@ class Stem:
 
         None stands for all rows.
         """
-        if len(self) == self.fresh and self._counted is None:
+        if len(self) == self.fresh and self.counted is None:
             return None
         # The arrivals of fresh rows rise, so how many came before another row is a search among them:
         #
@@ -214,10 +221,10 @@ class Stem:
     @property
     def ranked(self) -> Ranked | None:
         """What a window that counts rows says of each; None for other windows."""
-        if self._counted is None:
+        if self.counted is None:
             return None
-        shift = self._counted.find_shift(self.rows.arrived, len(self))
-        return Ranked(self._counted.ranks, shift, rises=self._counted.rises)
+        shift = self.counted.find_shift(self.rows.arrived, len(self))
+        return Ranked(self.counted.ranks, shift, rises=self.counted.rises)
 
     def verdicts(
         self, filter: str, ids: RowIds, ask: Callable[[RowIds], Judged], *, repeated: bool
@@ -302,8 +309,8 @@ class Stem:
 
     def _let_outrun_fall(self) -> None:
         """Let rows be dead that newer ones have taken out of a window that counts them."""
-        if self._counted is not None:
-            self._let_fall(self._counted.settle(len(self)))
+        if self.counted is not None:
+            self._let_fall(self.counted.settle(len(self)))
 
     def rest(self) -> None:
         """End the micro-batch, and choose the indexes that there is room for."""
@@ -324,19 +331,19 @@ class Stem:
         """List what may change of each row, as columns."""
         marks = {ALIVE: pa.array(self.alive)}
         marks |= {f"{VERDICT}{name}": pa.array(_known(held.values)) for name, held in self._verdicts.items()}
-        if self._counted is not None:
-            marks[RANK] = pa.array(self._counted.kept)
+        if self.counted is not None:
+            marks |= self.counted.write()
         return marks
 
     def read_marks(self, marks: Mapping[str, pa.Array], forgotten: frozenset[str]) -> None:
         """Go on from the columns of a snapshot, but for what some filters have said."""
         for name in self._verdicts.keys() - forgotten:
             self._verdicts[name].put(np.arange(len(self)), marks[f"{VERDICT}{name}"].to_numpy())
-        if self._counted is not None:
-            self._counted.restore(marks[RANK].to_numpy())
+        if self.counted is not None:
+            self.counted.restore(marks)
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
-        if self._counted is not None and self._counted.is_past(segment.stop - 1, self.rows.arrived):
+        if self.counted is not None and self.counted.is_past(segment.stop - 1, self.rows.arrived):
             return True
         return watermark is not None and watermark - segment.newest > self.segments.life
 
@@ -352,7 +359,7 @@ class Stem:
         self.catalog.retain(kept)
 
     def _list_rowwise(self) -> list[Rowwise]:
-        counted = () if self._counted is None else self._counted.rowwise
+        counted = () if self.counted is None else self.counted.rowwise
         return [*counted, *self._verdicts.values(), *self._keys.values(), self._alive]
 
 

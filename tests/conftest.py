@@ -53,10 +53,15 @@ CODEGEN = "spark.sql.codegen.wholeStage"
 FOLDER = "" if version("pyspark").startswith("4.0.") else ".checkpointing"
 FILES = f"org.apache.spark.sql.execution.streaming{FOLDER}.FileSystemBasedCheckpointFileManager"
 
-FEW_ROWS = {
+FEW_FILES = {
     # Else Hadoop starts a process, such as chmod or readlink, several times for each file of a checkpoint.
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
     "spark.sql.streaming.checkpointFileManagerClass": FILES,
+}
+"""Files without checksums: Spark's store in RocksDB, which long tests have, does not run with them."""
+
+FEW_ROWS = {
+    **FEW_FILES,
     # Compiling Java takes longer than all else in a micro-batch of a few rows.
     CODEGEN: "false",
 }
@@ -109,7 +114,7 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A small local session; the only one of the run, since starting one takes seconds."""
     from pyspark.sql import SparkSession  # here, so that a run without Spark does not pay for the import
 
@@ -128,8 +133,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.ui.showConsoleProgress": "false",
     }
     builder = SparkSession.builder.master("local[2]").appName("eddy-tests")
-    for key, value in options.items():
-        builder = builder.config(key, value)
+    has_long = any(item.get_closest_marker("long") for item in request.session.items)
+    for key in options.keys() - (FEW_FILES.keys() if has_long else {}):
+        builder = builder.config(key, options[key])
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session

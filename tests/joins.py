@@ -77,6 +77,11 @@ CLOCKS = (
 )
 """Clocks that can be compared with each other, kind by kind."""
 
+UNZONED_CLOCKS = CLOCKS[2]
+
+LATEST = 70
+"""A time after all others by more than any window."""
+
 SECOND = 1_000_000
 
 COMBINATIONS = 20_000
@@ -116,6 +121,8 @@ class Case:
     after: Mapping[int, Sequence[int]] = field(default_factory=dict)
     index: IndexChoice = None
     asks: Sequence[Asking] = ()
+    emit: str = "begin"
+    every: float | None = None
     shared: Sequence[str] = ()
     """Streams that are said to be one source."""
 
@@ -146,7 +153,14 @@ class Case:
             filters=[self._asked(n, f) for n, f in enumerate(self.filters)],
             select=[f"{name}.{column} as {name}_{column}" for name in self.inputs for column in NAMES],
             cross=True,
+            emit=self._emit(),
         )
+
+    def _emit(self) -> str | eddy.Every:
+        if self.every is None:
+            return self.emit
+        clock = next(iter(self.clocks.values()))
+        return eddy.Every(self.every if clock.unit is None else f"{self.every} {clock.unit}")
 
     def _asked_of(self, *, wanted: bool) -> list[str]:
         return [" and ".join(f"({c.sql})" for c in one.conditions) for one in self.asks if one.wanted == wanted]
@@ -189,6 +203,9 @@ class Case:
             ],
             on_error={len(self.joins) + n: f.on_error for n, f in enumerate(self.filters)},
             select=[(name, column) for name in self.inputs for column in NAMES],
+            emit=self.emit,
+            every=self.every,
+            whole=not any(pa.types.is_floating(clock.type) for clock in self.clocks.values()),
         )
 
     def batches(self) -> list[dict[str, list[dict[str, Any]]]]:
@@ -248,12 +265,14 @@ def cases(
     clocks: bool = True,
     faults: bool = False,
     crowded: bool = False,
+    alone_by_rows: bool = False,
     shared: bool = False,
 ) -> Case:
     """A query of two to six inputs; now and then several streams have one source, or predicates have no answer.
 
-    Where they are to be `shared` they always have, and are said to. Where it is crowded there are many rows, and few
-    conditions beside those that connect the inputs: then most of the answers have rows.
+    Where they are to be `shared` they always have, and are said to. Windows of rows have a meaning in a query over one
+    stream where results are told later. Where it is crowded there are many rows, and few conditions beside those that
+    connect the inputs: then most of the answers have rows.
     """
     faults = faults and (crowded or draw(st.booleans()))
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])
@@ -272,7 +291,7 @@ def cases(
     alike = draw(likenesses(streams)) if shared or draw(st.integers(0, 4)) == 0 else []
     for other in alike[1:]:
         rows[other], times[other], limits[other] = rows[alike[0]], times[alike[0]], limits[alike[0]]
-    by_rows = by_rows and len(streams) > 1
+    by_rows = by_rows and (len(streams) > 1 or alone_by_rows)
     asked = st.lists(filters(names, faults=faults), max_size=2 if crowded else 3)
     if faults and crowded:
         asked = fallible(names)
@@ -314,6 +333,38 @@ def asking(draw: st.DrawFn, case: Case, *, faults: bool = False) -> Case:
         rows = draw(st.lists(records(INTEGER, arrived=False), max_size=6))
         asks.append(Asking(table=table, wanted=draw(st.booleans()), rows=rows, conditions=conditions))
     return replace(case, asks=asks)
+
+
+@st.composite
+def told_later(draw: st.DrawFn, case: Case) -> Case:
+    """The same case, with combinations that are told at their end, or at ticks: all streams have a delay.
+
+    Mostly a last row of each stream, later than all others, lets the watermark pass what was there before.
+    """
+    if draw(st.integers(0, 3)):
+        last = {name: _latest(case.clocks[name], source) for name, source in case.streams.items()}
+        case = replace(case, rows={**case.rows, **{name: [*case.rows[name], row] for name, row in last.items()}})
+    streams = {
+        name: replace(source, delay=draw(st.sampled_from([0, 3, 8])) * _unit(case.clocks[name]))
+        for name, source in case.streams.items()
+    }
+    bounded = any(source.span is not None or source.rows is not None for source in streams.values())
+    if bounded and draw(st.booleans()):
+        return replace(case, streams=streams, emit="end")
+    clock = next(iter(case.clocks.values()))
+    return replace(case, streams=streams, emit="tick", every=draw(st.sampled_from([1, 3, 7, 40])) * _unit(clock))
+
+
+def _latest(clock: Clock, source: reference.Source) -> dict[str, Any]:
+    """A row that joins by no equality, some time after all others."""
+    zone = None if clock in UNZONED_CLOCKS else EPOCH.tzinfo
+    time = LATEST if clock.unit is None else (EPOCH + timedelta(seconds=LATEST)).replace(tzinfo=zone)
+    row: dict[str, Any] = dict.fromkeys(NAMES) | {"ts": time}
+    return row if source.arrived is None else row | {source.arrived: time}
+
+
+def _unit(clock: Clock) -> int:
+    return 1 if clock.unit is None else SECOND
 
 
 @cache

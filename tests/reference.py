@@ -45,6 +45,11 @@ class Question:
     conditions: Sequence[Condition]
     select: Sequence[tuple[str, str]]
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    emit: str = "begin"
+    every: float | None = None
+    whole: bool = True
+    """When a combination is told: at its "begin", at its "end", or at each "tick", which are `every` so long; and
+    whether times are whole numbers, to which lengths are cut down then."""
     on_error: Mapping[int, str] = field(default_factory=dict)
     """What becomes of a combination for which the n-th condition has no answer: "fail" where nothing is said."""
 
@@ -88,8 +93,70 @@ def answer(
         if said == "fail":
             return FAILS
         if said == "keep":
-            found[tuple(plain(combination[name][column]) for name, column in question.select)] += 1
+            values = tuple(plain(combination[name][column]) for name, column in question.select)
+            for moment in _told(question, streams, arrived, batches):
+                found[(*values, *moment)] += 1
     return found
+
+
+def _told(
+    question: Question,
+    streams: Mapping[str, _Arrival],
+    arrived: Mapping[str, list[_Arrival]],
+    batches: Sequence[Mapping[str, Sequence[Row]]],
+) -> list[tuple[Any, ...]]:
+    """When a combination is told, as far as all is known of the time: the watermark has passed it."""
+    if question.emit == "begin":
+        return [()]
+    last, outrun = _ends(question, streams, arrived)
+    known = _watermark(question, _newest(question, batches))
+    if known is None:
+        return []
+    if question.emit == "end":
+        return [(_moment(question, min(last, outrun)),)] if min(last, outrun) < known else []
+    assert question.every is not None
+    begin = max(arrival.time for arrival in streams.values())
+    number = math.ceil(Fraction(begin) / Fraction(question.every)) - 1
+    found: list[tuple[Any, ...]] = []
+    while (tick := number * question.every) <= last and tick < outrun and tick < known:
+        if tick >= begin:
+            found.append((_moment(question, tick),))
+        number += 1
+    return found
+
+
+def _ends(
+    question: Question, streams: Mapping[str, _Arrival], arrived: Mapping[str, list[_Arrival]]
+) -> tuple[float, float]:
+    """The last time at which a combination is there by its windows, and that at which a newer row has taken a place."""
+    begin = max(arrival.time for arrival in streams.values())
+    last, outrun = math.inf, math.inf
+    for name, arrival in streams.items():
+        source = question.streams[name]
+        if source.span is not None:
+            length = math.floor(source.span) if question.whole else source.span
+            last = min(last, max(begin, arrival.time + length))
+        newer = [o for o in arrived[name] if o.order > arrival.order and _alike(arrival.row, o.row, source.by)]
+        if source.rows is not None and len(newer) >= source.rows:
+            outrun = min(outrun, max(begin, newer[source.rows - 1].time))
+    return last, outrun
+
+
+def _moment(question: Question, time: Any) -> Any:
+    """A time as the answer has it; a nought has no sign."""
+    return time if question.whole else plain(float(time) + 0.0)
+
+
+def _newest(question: Question, batches: Sequence[Mapping[str, Sequence[Row]]]) -> dict[str, Any]:
+    """The newest time of every stream that has shown one, late rows included."""
+    newest: dict[str, Any] = {}
+    for batch in batches:
+        for name, source in question.streams.items():
+            times = [_tick(row[source.time]) for row in batch[name] if not _is_ahead(source, row)]
+            for time in times:
+                if time is not None:
+                    newest[name] = max(time, newest.get(name, time))
+    return newest
 
 
 def _said(question: Question, combination: Combination, asked: Collection[int] | None = None) -> str:

@@ -61,6 +61,7 @@ def query_text(query: Query) -> dict[str, Any]:
         "select": None if query.select is None else list(query.select),
         "cross": query.cross,
         "max_fanout": query.max_fanout,
+        **({"emit": str(query.emit)} if query.own_time is not None else {}),
     }
 
 

@@ -20,6 +20,7 @@ from eddy.engine.row_times import Timed, read_times
 from eddy.errors import QueryError, quote
 from eddy.query import Rows, Stream
 from eddy.query.binding import Binding
+from eddy.query.emit import counts_rows
 from eddy.query.inputs import FAILING
 from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
@@ -78,13 +79,14 @@ class Mark:
 
     `copies` marks the rows of some streams that are copies: another cell counts them. `wanted` marks those rows of a
     source that are some stream's, where not all are. `newest` says how far streams have come with this micro-batch,
-    where somebody knows more than its rows say.
+    where somebody knows more than its rows say; `following` is the watermark of the next one then.
     """
 
     watermark: Tick | None
     copies: Mapping[str, Mask] = field(default_factory=dict)
     wanted: Mapping[str, Mask] = field(default_factory=dict)
     newest: Mapping[str, Tick] = field(default_factory=dict)
+    following: Tick | None = None
 
 
 class Gate:
@@ -92,7 +94,9 @@ class Gate:
 
     def __init__(self, binding: Binding) -> None:
         self._binding = binding
-        self._alone = len(binding.query.streams) == 1
+        first, *others = binding.query.streams
+        # Rows of one stream meet no others, so nobody asks which came first, unless newer ones take their place.
+        self._in_any_order = not others and not counts_rows(binding.query.emit, first)
         self.newest: dict[str, Tick] = {}
         self._numbers: Integers = np.empty(0, np.int64)
 
@@ -237,7 +241,7 @@ class Gate:
         """
         if not len(ticks):
             return True
-        in_order = self._alone or bool((ticks[1:] >= ticks[:-1]).all())
+        in_order = self._in_any_order or bool((ticks[1:] >= ticks[:-1]).all())
         return in_order and (watermark is None or ticks.min().item() >= watermark)
 
     def _number_rows(self, ticks: Sequence[Ticks]) -> list[Integers]:

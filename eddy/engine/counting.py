@@ -29,12 +29,17 @@ class Came(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes."""
+    """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes.
+
+    `results` are those that it told, `held` those that wait.
+    """
 
     indexed: Indexed = Indexed()
     seconds: float = 0.0
     tuning: float = 0.0
     caches: Sequence[CacheCount] = ()
+    results: int = 0
+    held: int = 0
 
 
 class Counting:
@@ -65,7 +70,6 @@ class Counting:
         self,
         batch: int,
         came: Came,
-        results: int,
         routing: RouteTally,
         settled: Settled,
         stop_clock: Callable[[], float],
@@ -76,7 +80,7 @@ class Counting:
         self.last = Counters(
             batch=batch,
             streams=came.streams,
-            results=results,
+            results=settled.results,
             decisions=routing.decisions,
             seconds=seconds,
             planning=routing.planning,
@@ -96,6 +100,7 @@ class Counting:
             in_seconds=self._tariff.unit is None,
             watermark=came.watermark,
             clock=came.clock,
+            held=settled.held,
         )
         self._routed |= {stream: self.last for stream, _, _ in self.last.routes}
         self._came = count_arrived(self._came, self.last)

@@ -83,15 +83,20 @@ class Emission:
         query = self._binding.query
         fanned: FanoutCounts = {}
         for tuples in done:
-            self.results += len(tuples)
-            if query.max_results is not None and self.results > query.max_results:
-                raise QueryError(
-                    f"query: a micro-batch has more results than the {query.max_results:,} that max_results allows; "
-                    "take fewer rows into a micro-batch, narrow the windows, add a condition, or raise max_results"
-                )
+            self.count(len(tuples))
             if query.max_fanout is not None:
                 self._check_fanout(tuples, fanned, query.max_fanout)
             yield tuples
+
+    def count(self, results: int) -> None:
+        """Count results of the micro-batch, as long as they are not too many."""
+        self.results += results
+        most = self._binding.query.max_results
+        if most is not None and self.results > most:
+            raise QueryError(
+                f"query: a micro-batch has more results than the {most:,} that max_results allows; "
+                "take fewer rows into a micro-batch, narrow the windows, add a condition, or raise max_results"
+            )
 
     def _check_fanout(self, tuples: Tuples, fanned: FanoutCounts, most: int) -> None:
         """Refuse a row that sets off too many results.
@@ -161,7 +166,7 @@ class Emission:
     def gather(self, done: Tuples) -> pa.RecordBatch:
         """Gather the selected columns, which nobody needed before."""
         columns = [held.take(done.ids[name]) for name, held in self._outputs]
-        return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
+        return pa.RecordBatch.from_arrays(columns, schema=self._binding.selected)
 
 
 def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
@@ -183,17 +188,19 @@ def gather_lots(parts: Iterator[Tuples]) -> Iterator[Tuples]:
         yield merge(held)
 
 
-def check_state_limit(stores: Mapping[str, Store], most: int, stand: str) -> None:
-    """Refuse to hold more rows than `max_state` allows.
+def check_state_limit(stores: Mapping[str, Store], most: int, stand: str, held: int = 0) -> None:
+    """Refuse to hold more rows, and more bytes of results that wait, than `max_state` allows.
 
     The error names the streams, and which of them holds the others up. Indexes take only what the rows leave of it.
     """
     sizes = {name: store.row_bytes for name, store in stores.items()}
-    if sum(sizes.values()) <= most:
+    grown = sum(sizes.values()) + held
+    if grown <= most:
         return
     parts = [f'"{name}" {len(stores[name]):,} rows in {size / MEGABYTE:.1f} MB' for name, size in sizes.items()]
+    parts += [f"results that wait to be told in {held / MEGABYTE:.1f} MB"] if held else []
     raise QueryError(
-        f"query: the stored rows have grown to {sum(sizes.values()):,} bytes, and max_state allows {most:,}: "
+        f"query: the stored rows have grown to {grown:,} bytes, and max_state allows {most:,}: "
         f"{', '.join(parts)}; {stand}; narrow the windows, take fewer rows into a micro-batch, divide the work among "
         "more cells, or raise max_state"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from eddy.engine import emission
 from eddy.engine.admission import AdmittedRows, Gate, Mark
 from eddy.engine.counting import Came, Counting, Settled
 from eddy.engine.emission import Emission, Picked, Rejected
-from eddy.engine.machinery import Machinery
+from eddy.engine.machinery import Machinery, Waiting
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -72,6 +73,7 @@ class Engine:
         self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
         self._faults = machinery.faults
         self._outlet = Emission(binding, self._stores, self._faults)
+        self._held = machinery.held
         self._gate = Gate(binding)
         self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
         operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
@@ -107,7 +109,24 @@ class Engine:
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
-        yield from self._run(batch, mark, self._outlet.batches)
+        emit = self._outlet.batches if self._held is None else partial(self._hold, self._held, mark)
+        yield from self._run(batch, mark, emit)
+
+    def _hold(self, held: Waiting, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
+        """Let what is done wait; tell what the watermark behind this micro-batch has passed."""
+        for lot in self._outlet.tuples(done):
+            held.append(lot.ids, self._outlet.gather(lot))
+        held.note_outrun()
+        # The results of this micro-batch are those that it tells, whenever they were found.
+        self._outlet.results = 0
+        for rows in held.release(self._find_next(mark)):
+            self._outlet.count(rows.num_rows)
+            yield rows
+
+    def _find_next(self, mark: Mark | None) -> float | None:
+        """Find the watermark behind a micro-batch, as far as it is known."""
+        known = mark or self._gate.next_mark()
+        return known.watermark if known.following is None else known.following
 
     def pick(self, rows: pa.RecordBatch) -> Picked:
         """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
@@ -176,11 +195,8 @@ class Engine:
         known = mark or self._gate.next_mark()
         settled = self._settle(known.watermark)
         self._check_room()
-        results = self._outlet.results
         came = Came(self._count_streams(admitted), held.watermark, self._binding.clock)
-        self._counting.count(
-            self._batch, came, results, self._router.routing, settled, lambda: self._clock() - started - paused
-        )
+        self._counting.count(self._batch, came, self._router.routing, settled, lambda: self._clock() - started - paused)
         self._batch += 1
         self._under_way = False
 
@@ -193,12 +209,15 @@ class Engine:
         indexed = self._indexes.settle()
         # The indexes have what room rows leave, and caches what is left then.
         tuned = self._clock()
-        return Settled(indexed, settled - started, tuned - settled, self._caches.settle())
+        held = 0 if self._held is None else len(self._held)
+        caches = self._caches.settle()
+        return Settled(indexed, settled - started, tuned - settled, caches, self._outlet.results, held)
 
     def _check_room(self) -> None:
         """Stop before the machine does."""
         if self._binding.query.max_state is not None:
-            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe())
+            held = 0 if self._held is None else self._held.nbytes
+            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe(), held)
 
     def _begin(self) -> None:
         self._check_between("run")
@@ -264,6 +283,8 @@ class Engine:
         }
         if tuning := self._indexes.snapshot():
             meta["tuning"] = tuning
+        if self._held is not None:
+            meta["held"], tables["held"] = self._held.snapshot()
         caches, saved = self._caches.snapshot()
         if caches:
             meta["caches"], tables = caches, {**tables, **saved}
@@ -289,6 +310,8 @@ class Engine:
             self._restore_rows(source, meta["numbers"], tables, change.forgotten)
             for source in self._binding.query.sources
         ]
+        if self._held is not None:
+            self._held.restore(meta["held"], tables["held"])
         is_as_dear = self._restore_costs(meta, change.forgotten)
         self._rounds.least = meta.get("least round", 0)
         self._counting.restore(meta)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -103,6 +103,32 @@ class _NoCaches:
 NO_CACHES: Caches = _NoCaches()
 
 
+class Waiting(Protocol):
+    """Combinations that have been found, and are told later."""
+
+    def __len__(self) -> int:
+        """How many wait."""
+
+    @property
+    def nbytes(self) -> int:
+        """What they occupy."""
+
+    def append(self, ids: Mapping[str, RowIds], rows: pa.RecordBatch) -> None:
+        """Let combinations wait; `rows` have their columns of the answer."""
+
+    def note_outrun(self) -> None:
+        """Note which of them have a row that newer ones have outrun in this micro-batch."""
+
+    def release(self, watermark: float | None) -> Iterator[pa.RecordBatch]:
+        """Tell what is known by now, and let go of what is over."""
+
+    def snapshot(self) -> tuple[Mapping[str, Any], Sequence[Packed]]:
+        """What must survive a restart."""
+
+    def restore(self, numbers: Mapping[str, Any], packed: Sequence[Packed]) -> None:
+        """Go on from a snapshot; nothing waits yet."""
+
+
 class Machinery(NamedTuple):
     """An engine's parts besides its policy.
 
@@ -118,3 +144,4 @@ class Machinery(NamedTuple):
     tariff: Tariff = NO_TARIFF
     taps: Taps = NO_TAPS
     sifts: Mapping[str, Sift] = NO_SIFTS
+    held: Waiting | None = None

@@ -111,6 +111,8 @@ class Counters:
 
     `cells` are those that were called, where there are several; each by itself has none.
 
+    `held` are the results that wait at the end, where an answer tells of them later than they are found.
+
     Rows with a time below `watermark` were late; it is in ticks, and `clock` says what these are. Both are None where
     there is none.
 
@@ -145,3 +147,4 @@ class Counters:
     cells: Sequence[CellCount] = ()
     watermark: float | None = None
     clock: str | None = None
+    held: int = 0

@@ -52,6 +52,7 @@ BATCH: Mapping[str, Callable[[Counters], Any]] = {
     "cache_bytes": lambda c: sum(cache.nbytes for cache in c.caches),
     "cache_look_ups": lambda c: sum(cache.look_ups for cache in c.caches),
     "cache_hits": lambda c: sum(cache.hits for cache in c.caches),
+    "held": lambda c: c.held,
 }
 """The columns of `Report.batches`."""
 
@@ -95,6 +96,7 @@ class Report:
         `indexing_seconds` are those in which rows were searched, indexes being made when they are first searched, and
         those in which old rows went; `tuning_seconds` those of choosing other indexes. `cache_bytes` is
         what caches hold at the end, and of `cache_look_ups` in them so many as there are `cache_hits` found their key.
+        `held` are results that wait at the end of it, where an answer tells of them later than they are found.
         Rows with a time below `watermark` were late; there is none while any stream has shown no row, or has no delay.
         """
         frame = make_frame({name: [value(c) for c in self.counters] for name, value in BATCH.items()})

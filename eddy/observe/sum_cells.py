@@ -63,6 +63,7 @@ class CellSum:
             cells=[CellCount.of(cell, part) for cell, part in sorted(parts.items())],
             watermark=_find_newest(part.watermark for part in came),
             clock=next((part.clock for part in came), None),
+            held=sum(part.held for part in known),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -94,6 +95,7 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
         in_seconds=after.in_seconds,
         watermark=after.watermark,
         clock=after.clock,
+        held=after.held,
         trees={**before.trees, **after.trees},
     )
 

@@ -16,7 +16,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
-    | {"costs", "in_seconds", "cells"}
+    | {"costs", "in_seconds", "cells", "held"}
 )
 """The parts of counters that are no plain values themselves."""
 
@@ -49,6 +49,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         "caches": write_caches(counters.caches),
         **({"cache_notes": write_notes(counters.insight.caches)} if counters.insight.caches else {}),
         **({"costs": dict(counters.costs), "in_seconds": counters.in_seconds} if counters.costs else {}),
+        **({"held": counters.held} if counters.held else {}),
     }
 
 
@@ -78,6 +79,7 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         caches=read_caches(values.get("caches", ())),
         costs=values.get("costs", {}),
         in_seconds=values.get("in_seconds", True),
+        held=values.get("held", 0),
     )
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from eddy.errors import QueryError, quote, unknown_name
+from eddy.query.emit import check_clock
 from eddy.query.exact_names import spell_query
 from eddy.query.horizons import Horizon, find_differences, find_horizons
 from eddy.query.inputs import Range, Rows, Stream
@@ -77,9 +79,25 @@ class Binding:
         return find_horizons(self.query, self.types)
 
     @cached_property
+    def selected(self) -> pa.Schema:
+        """The selected columns of the answer."""
+        return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer."""
-        return pa.schema([pa.field(name, self.types[column]) for column, name in self.outputs])
+        return self.selected if self.own_time is None else self.selected.append(self.own_time)
+
+    @cached_property
+    def own_time(self) -> pa.Field | None:
+        """The answer's own time: of the kind of the first stream's, and as fine as times are compared."""
+        name = self.query.own_time
+        if name is None:
+            return None
+        first = self.query.streams[0]
+        kind = self.schemas[first.name].field(str(first.time)).type
+        number = pa.int64() if self.tick_type is np.int64 else pa.float64()
+        return pa.field(name, pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else number)
 
 
 def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
@@ -111,7 +129,9 @@ def bind(query: Query, schemas: Mapping[str, pa.Schema]) -> Binding:
             raise unknown_name("column", column.name, known, where=f'select "{column}"')
     # One type for the times of all streams, since a window compares times of one stream with another's.
     tick_type = event_time.dtype(*(schemas[s.name].field(s.time).type for s in query.streams if s.time is not None))
-    return Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
+    binding = Binding(query=query, schemas=schemas, types=types, outputs=outputs, tick_type=tick_type)
+    check_clock(query.emit, binding.clock, is_whole=tick_type is np.int64)
+    return binding
 
 
 def check_windows(query: Query, types: Mapping[Column, pa.DataType]) -> None:
@@ -241,6 +261,8 @@ def _select_all(query: Query, schemas: Mapping[str, pa.Schema]) -> list[tuple[Co
     outputs = [(column, name) for column, name in every if column not in about]
     seen: dict[str, Column] = {}
     for column, name in outputs:
+        if name == query.own_time:
+            raise QueryError(f'query: "{column}" would be called "{name}", as the time is; name the columns in select')
         if name in seen:
             raise QueryError(
                 f'query: "{seen[name]}" and "{column}" would both be called "{name}"; name the columns in select'

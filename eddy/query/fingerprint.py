@@ -1,17 +1,33 @@
-"""The parts of a query that its saved state depends on."""
+"""The parts of a query that its saved state depends on, in one spelling for those that say the same.
+
+A job may say its joins, filters and windows in other words, or as one statement, and goes on. An older checkpoint has
+the texts that the query was written in: they are read and written anew before they are compared.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from eddy.errors import CheckpointError, quote, shorten
+from eddy import sql
+from eddy.errors import CheckpointError, QueryError, quote, shorten
 from eddy.predicates.function import Function
 from eddy.query.binding import Binding
+from eddy.query.emit import list_parts
 from eddy.query.existence import ANTI, SEMI
 from eddy.query.filter import Filter
+from eddy.query.inputs import Range
 from eddy.query.pushed_filter import PushedFilter
-from eddy.query.spelling import spell_parts
+from eddy.query.validation import duration
+from eddy.sql.bind.writer import write_duration
+
+_CONDITION = re.compile(r'(join|semi|anti) "(.*)"', re.DOTALL)
+_FILTER = re.compile(r"(on (\w+)[^:]*: )(?!function )(.*)", re.DOTALL)
+_RANGE = re.compile(r"Range\('(.*)'\)")
+WHERE = "checkpoint"
+"""What errors call the texts of a checkpoint."""
 
 FILTER, COLUMN, WINDOW, SHARED = 'filter "', ': column "', ": window", ": rows"
 """How the names of some parts begin or go on."""
@@ -57,7 +73,7 @@ def of(binding: Binding) -> dict[str, str]:
     Each has a name for people.
 
     What is selected is not among them, nor is the policy: both may change from one start to the next, as long as the
-    columns are stored.
+    columns are stored. Where results wait for their end, what is selected may not.
     """
     query = binding.query
     parts: dict[str, str] = {}
@@ -75,6 +91,7 @@ def of(binding: Binding) -> dict[str, str]:
     parts |= {f'table "{table.name}"': "a table" for table in query.tables}
     parts |= {f'join "{text}"': "a join" for text in query.joins}
     parts |= {f'{kind} "{text}"': f"a {kind} join" for kind in (SEMI, ANTI) for text in getattr(query, kind)}
+    parts |= list_parts(query.emit, {name: str(column) for column, name in binding.outputs})
     parts |= {name_filter(f.name): _describe_filter(f) for f in query.filters}
     return spell_parts(parts)
 
@@ -191,3 +208,44 @@ def _describe_filter(asked: Filter) -> str:
 
 def _quote_part(text: str | None) -> str:
     return "nothing" if text is None else f'"{shorten(text)}"'
+
+
+def spell_parts(parts: Mapping[str, str]) -> dict[str, str]:
+    """Give all parts in the one spelling; texts that nobody can read stay as they are.
+
+    >>> list(spell_parts({'join "a.k=b.k and a.v > b.v"': "a join"}))
+    ['join "a.k = b.k"', 'join "a.v > b.v"']
+    >>> list(spell_parts({'filter "f"': "on a: v>1", 'stream "a": delay': "60 seconds"}).values())
+    ['on a: a.v > 1', '1 minute']
+    """
+    return dict(part for name, text in parts.items() for part in _spell(name, text))
+
+
+# To read a text takes milliseconds, and each engine of a query has the same ones.
+@lru_cache(maxsize=1024)
+def _spell(name: str, text: str) -> list[tuple[str, str]]:
+    try:
+        return list(_spell_known(name, text))
+    except QueryError:
+        return [(name, text)]
+
+
+def _spell_known(name: str, text: str) -> Iterator[tuple[str, str]]:
+    if found := _CONDITION.fullmatch(name):
+        for one in sql.parse(found[2], where=WHERE).conjuncts():
+            yield f'{found[1]} "{one.write()}"', text
+    elif name.startswith('filter "') and (found := _FILTER.fullmatch(text)):
+        begin, stream, condition = found.groups()
+        read = sql.parse(condition, where=WHERE).qualify(lambda c: sql.Column(c.stream or stream, c.name))
+        yield name, f"{begin}{read.write()}"
+    elif name.endswith(": window") and (found := _RANGE.fullmatch(text)):
+        yield name, str(Range(write_duration(duration(found[1], where=WHERE))))
+    elif name.endswith(": delay") and not _is_number(text):
+        yield name, write_duration(duration(text, where=WHERE))
+    else:
+        yield name, text
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether a delay is none, or in units of a numeric time."""
+    return re.fullmatch(r"None|[\d.e+-]+", text) is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from eddy.errors import LONGEST_NAME, QueryError, check_flag, check_whole, quote, shorten, unknown_name
 from eddy.observe.notebook import folded, heading, preformatted, table
 from eddy.query.cost import read_tariff
+from eddy.query.emit import BEGIN, Emit, check_emit, name_time
 from eddy.query.existence import ANTI, SEMI, Existence, read_existence
 from eddy.query.filter import Filter, check_after, write_after
 from eddy.query.inputs import Rows, Stream, Table, check_sources, group_streams
@@ -35,6 +36,9 @@ class Query:
     and `max_state` the most bytes that stored rows may occupy; where the work is divided among cells, both are for
     each cell. Reports of errors show values of rows only with `show_values`.
 
+    `emit` says when a combination is told: when it begins, as its last row comes; "end" tells it when it is no more,
+    with the column `left_at`; `Every("1 minute")` tells all that are there at each tick, with the column `tick`.
+
     Columns are found in any case, as Spark finds them; with `case_sensitive`, only as they are written. On Spark its
     own setting counts, `spark.sql.caseSensitive`.
 
@@ -53,6 +57,7 @@ class Query:
     anti: Sequence[str] = field(default=(), compare=False)
     filters: Sequence[Filter] = ()
     select: Sequence[str] | None = field(default=None, compare=False)
+    emit: Emit = BEGIN
     cross: bool = False
     max_fanout: int | None = None
     max_results: int | None = None
@@ -89,6 +94,7 @@ class Query:
         fill(self, "existence", self._read_existence())
         self._check_shape()
         self._check_times()
+        check_emit(self.emit, tuple(self.streams))
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -110,6 +116,11 @@ class Query:
         """Those of which a combination has a row: all but the tables that are only asked for a match."""
         asked = {one.table for one in self.existence}
         return tuple(name for name in self.given if name not in asked)
+
+    @property
+    def own_time(self) -> str | None:
+        """The column that the answer has beside those that are selected: when a combination ended, or was there."""
+        return name_time(self.emit)
 
     @property
     def conditions(self) -> tuple[Expression, ...]:
@@ -199,7 +210,7 @@ class Query:
                 f'stream "{timeless[0]}": expected the name of its event-time column as time, got none; only a stream '
                 "that is joined with no other goes without"
             )
-        if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows):
+        if len(self.streams) == 1 and isinstance(self.streams[0].window, Rows) and self.emit == BEGIN:
             raise QueryError(
                 f'stream "{self.streams[0].name}": window {self.streams[0].window} has no meaning in a query over one '
                 "stream: a row is always the newest when it arrives; use Unbounded()"
@@ -254,7 +265,8 @@ class Query:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')
             self._check_input(column.stream, f'select "{column}"')
-        distinct("output column", [name for _, name in outputs], "query: select")
+        own = [self.own_time] if self.own_time is not None else []
+        distinct("output column", [*(name for _, name in outputs), *own], "query: select")
         return outputs
 
 

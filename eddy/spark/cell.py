@@ -163,11 +163,12 @@ class _Call:
         if beats is None:
             known = self._state.getCurrentWatermarkMs() if ticks else 0
             return engine.run(came.rows, Mark(known * ticks if known else None, came.copies, came.wanted))
-        # Spark's watermark is that of the results, so the one of the streams is worked out here.
-        before = engine.newest
-        after = {name: max(newest, before.get(name, newest)) for name, newest in came.newest.items()}
-        marked, next_one = (beats.find_watermark(newest) for newest in (before, {**before, **after}))
-        mark = Mark(None if marked is None else marked * ticks, came.copies, came.wanted, came.newest)
+        # Spark's watermark may be that of the results, so the one of the streams is worked out here.
+        before, newest = engine.newest, beats.count_ticks(came.newest)
+        after = {name: max(tick, before.get(name, tick)) for name, tick in newest.items()}
+        marked, next_one = (beats.find_watermark(known) for known in (before, {**before, **after}))
+        now, following = (None if known is None else known * ticks for known in (marked, next_one))
+        mark = Mark(now, came.copies, came.wanted, newest, following)
         return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:

@@ -1,19 +1,17 @@
 """Holds a query against the checkpoint that it is started on.
 
 A cell can tell that its own state is of another query. It cannot tell that there is state under labels that nothing is
-sent to any more, because the layout is another one. So the first micro-batch of a run has a parcel for one group that
-is no cell, whose state says what the checkpoint was last written by. If that does not fit, the micro-batch fails, and
+sent to any more, because the layout is another one. So each micro-batch has a parcel for one group that is no cell,
+whose state says what the checkpoint was last written by. If that does not fit, the micro-batch fails, and
 nothing of it is kept. Filters may be others: that is noted, and told.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql.streaming.state import GroupState
 
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
@@ -26,40 +24,17 @@ from eddy.spark.shipped import Shipped
 LABEL = -1
 """No label of a cell: those of cells are made from numbers of 0 and more."""
 
-PROPERTIES = ("sql.streaming.queryId", "streaming.sql.batchId")
-"""Where Spark tells a task its query, which is that of the checkpoint, and its micro-batch."""
 
-MOST_QUERIES = 64
-"""Queries that a process remembers, the newest; an older one that goes on is held against its checkpoint once more."""
-
-FIRST: OrderedDict[tuple[str, str], str] = OrderedDict()
-"""The first micro-batch of each query for which this process has packed."""
-
-
-def label_with_state(parcels: Iterator[pa.RecordBatch], token: str) -> Iterator[pa.RecordBatch]:
-    """Parcels, with one for the guard if there are any; `token` stands for the query and its layout."""
-    # One more parcel with each task's first ones; an empty task sends none.
+def label_with_state(parcels: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Parcels, with one for the guard if there are any."""
+    # One more parcel with each task's first ones; an empty task sends none. It is there in every micro-batch: a task
+    # that is tried again in a new process must send what the first one did, or Spark stops the query.
     for number, batch in enumerate(parcels):
-        if number == 0 and not _has_passed(token):
+        if number == 0:
             values = [[LABEL], [""], batch.column("time")[:1], [b""]]
             columns = [pa.array(value, field.type) for value, field in zip(values, PARCEL_SCHEMA, strict=True)]
             yield pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
         yield batch
-
-
-def _has_passed(token: str) -> bool:
-    """Tell whether the guard has let this query pass: this process has packed for an earlier micro-batch of it.
-
-    The next one begins when that is over. A process that is new asks the guard again, which costs little.
-    """
-    context = TaskContext.get()
-    query, batch = (context.getLocalProperty(name) for name in PROPERTIES) if context else (None, None)
-    if query is None or batch is None:
-        return False
-    first = FIRST.setdefault((token, query), batch)
-    while len(FIRST) > MOST_QUERIES:
-        FIRST.popitem(last=False)
-    return batch != first
 
 
 def check(shipped: Shipped, state: GroupState) -> str:
@@ -74,7 +49,7 @@ def check(shipped: Shipped, state: GroupState) -> str:
             raise CheckpointError(f"what the checkpoint was last written by: {error}") from error
         if read.query == shipped.parts:
             return told
-    by = {"time": shipped.beats.by} if shipped.beats is not None else {}
+    by = {"time": shipped.answer_time} if shipped.answer_time is not None else {}
     noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout), **by}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
@@ -97,7 +72,7 @@ class _Noted:
         """Refuse another query; say what is different of filters."""
         change = fingerprint.check(self.query, shipped.parts, shipped.pushed)
         check_layout(self.layout, shipped.layout)
-        wanted = shipped.beats.by if shipped.beats is not None else None
+        wanted = shipped.answer_time
         if self.time != wanted:
             raise CheckpointError(
                 f"checkpoint: time: the watermark of the answer was {self.time or 'not asked for'}, this start has "

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from eddy.query import Filter, Query, Rows, fingerprint
 from eddy.query.binding import bind
+from eddy.query.fingerprint import spell_parts
 from eddy.query.pushed_filter import PushedFilter, SparkText
 from eddy.query.shorthand import find_free
-from eddy.query.spelling import spell_parts
 from eddy.sql import Column, Expression, backtick
 
 if TYPE_CHECKING:

@@ -38,7 +38,8 @@ class Shipped:
     Values are plain, and the user's code is bytes. `parts` and `layout` say what the state in a checkpoint depends
     on, `pushed` which filters Spark evaluates before, `sources` which streams each source has. `ticks_per_ms` turns
     Spark's watermark into the engine's; 0 if some stream has no delay, so that there is none. `flush` is how many rows
-    make Spark send on what it holds. `beats` is there where the answer has a watermark of its own.
+    make Spark send on what it holds. `beats` is there where cells work out the watermark: the answer has one of its
+    own, or results wait for it.
     """
 
     token: str
@@ -57,6 +58,11 @@ class Shipped:
     cache_state: str | None = None
     beats: Beats | None = None
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def answer_time(self) -> str | None:
+        """By whose time the answer has a watermark of its own; None where it has none."""
+        return None if self.beats is None else self.beats.by
 
     def engine(self, cell: int) -> Engine:
         """Make a new engine for a cell, with clocks of this thread."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import DataType, DoubleType, LongType, StructField, StructType, TimestampType
 
 from eddy.engine.remembered import check_folder
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
@@ -30,7 +30,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
 from eddy.spark import cell, checkpoint_guard, session, workers
-from eddy.spark.after.beats import MICROSECONDS, ResultTime, find_span, plan_time
+from eddy.spark.after.beats import MICROSECONDS, Beats, ResultTime, find_span, plan_time
 from eddy.spark.frames import Frames, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
@@ -100,6 +100,11 @@ class AttachPlan:
         A stream without a delay never says how far it has come.
         """
         return all(stream.delay is not None for stream in self.query.streams)
+
+    @property
+    def tells(self) -> bool:
+        """Every cell hears in each micro-batch how far the streams have come."""
+        return self.time is not None or self.query.own_time is not None
 
     @property
     def ticks_per_ms(self) -> int:
@@ -210,9 +215,7 @@ def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     #     a -> parcels \
     #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
     #     c -> parcels /
-    packed = reduce(
-        DataFrame.unionAll, [_pack_source(plan, streams, shipped.token) for streams in plan.query.sources.values()]
-    )
+    packed = reduce(DataFrame.unionAll, [_pack_source(plan, streams) for streams in plan.query.sources.values()])
     answers = packed.groupBy("cell").applyInPandasWithState(
         step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout
     )
@@ -310,18 +313,26 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
         index=options.index,
         cache_memory=options.cache_memory,
         cache_state=options.cache_state,
-        beats=plan.time.make_beats({s.name: _count_delay(plan, s) for s in query.streams}) if plan.time else None,
+        beats=_make_beats(plan),
         sources={source: [stream.name for stream in streams] for source, streams in query.sources.items()},
     )
 
 
-def _pack_source(plan: AttachPlan, streams: Sequence[Stream], token: str) -> DataFrame:
+def _make_beats(plan: AttachPlan) -> Beats | None:
+    """Make what cells must know to work out the watermark, where results have one or wait for it."""
+    delays = {stream.name: _count_delay(plan, stream) for stream in plan.query.streams}
+    if plan.time is not None:
+        return plan.time.make_beats(delays)
+    return Beats(delays=delays, ticks_per_ms=plan.ticks_per_ms) if plan.tells else None
+
+
+def _pack_source(plan: AttachPlan, streams: Sequence[Stream]) -> DataFrame:
     """Turn the rows of a source into parcels, and declare the watermark.
 
     It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after it.
     The columns go without their names, since Spark does not find one there that has a dot in it.
     """
-    layout, tell, (stream, *others) = plan.layout, plan.time is not None, streams
+    layout, tell, (stream, *others) = plan.layout, plan.tells, streams
     found, marks = plan.find_shared(streams) if others else (plan.find_frame(stream.name), {})
     naming = Naming([one.name for one in streams], [*marks]) if others else None
     names = [*plan.binding.schemas[stream.name].names, *marks.values()]
@@ -329,7 +340,7 @@ def _pack_source(plan: AttachPlan, streams: Sequence[Stream], token: str) -> Dat
     def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         renamed = (batch.rename_columns(names) for batch in batches)
         packed = pack(renamed, stream, layout, tell=tell, naming=naming)
-        return freeze_loaded(checkpoint_guard.label_with_state(packed, token))
+        return freeze_loaded(checkpoint_guard.label_with_state(packed))
 
     frame, respelled = make_readable(found)
     columns = [column(respelled.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
@@ -355,4 +366,16 @@ def _answer(plan: AttachPlan) -> StructType:
     """The schema of the answer, in the types that the frames have."""
     fields = plan.frames.fields
     found = [StructField(name, fields[str(c.stream)][c.name].dataType, True) for c, name in plan.binding.outputs]
+    own = plan.binding.own_time
+    if own is not None:
+        found.append(StructField(own.name, _find_own_type(plan, own.type), True))
     return StructType(found if plan.time is None else [*found, StructField(plan.time.moment, TimestampType(), True)])
+
+
+def _find_own_type(plan: AttachPlan, own: pa.DataType) -> DataType:
+    """Find the type of the answer's own time: that of the first stream, or of all numbers."""
+    first = plan.query.streams[0]
+    if pa.types.is_timestamp(own):
+        kind: DataType = plan.frames.fields[first.name][str(first.time)].dataType
+        return kind
+    return LongType() if plan.binding.tick_type is np.int64 else DoubleType()

@@ -41,6 +41,7 @@ from eddy.jobs.config.schema import (
     Variants,
 )
 from eddy.predicates.faults import ON_ERROR
+from eddy.query.emit import BEGIN, END
 from eddy.query.state_need import CACHE_STATES, FORGET, STATES
 from eddy.wiring import INDEX_NAMES, list_index_defaults
 
@@ -79,19 +80,24 @@ QUERY = Section(
         "cross": ConfigKey(
             text="allow inputs that no join connects, and form every combination of them", kind=FLAG, default=False
         ),
-        "max_fanout": ConfigKey(
-            text="the most results in which one row arrives last; more are an error",
-            kind=COUNT,
+        "emit": ConfigKey(
+            text="when a combination is told: `begin`, as its last row comes, if nothing is said; `end`, when its "
+            "first row leaves its window, with that time as `left_at`",
+            choices=(BEGIN, END),
         ),
+        "every": ConfigKey(
+            text="instead of `emit`: tell all combinations that are there at each multiple of a length, with that time "
+            "as `tick`",
+            kind=LENGTH,
+        ),
+        "max_fanout": ConfigKey(text="the most results in which one row arrives last; more are an error", kind=COUNT),
         "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),
         "max_state": ConfigKey(
             text="the most bytes of the stored rows of a cell; more are an error; indexes take what rows leave of it",
             kind=COUNT,
         ),
         "show_values": ConfigKey(
-            text="show values of rows, and texts of exceptions, in reports of errors",
-            kind=FLAG,
-            default=False,
+            text="show values of rows, and texts of exceptions, in reports of errors", kind=FLAG, default=False
         ),
     },
 )

@@ -17,6 +17,7 @@ from eddy.query import Filter, Query, Statement, Stream
 from eddy.query.statements.after import After
 from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
+from eddy.sql.values.name_case import find_own
 
 STATEMENT = "sql"
 """The key of a query that is a statement."""
@@ -28,14 +29,14 @@ KINDS = ("streams", "tables")
 LISTS = ("joins", "semi", "anti")
 """Keys of a query that add to what the statement says."""
 
-ASKING = ("joins", "semi", "anti", "select", "cross")
+INSTEAD = ("select", "cross", "emit", "every")
+"""Keys of a query that the statement has words for."""
+
+ASKING = ("joins", "semi", "anti", *INSTEAD)
 """Keys of a query that say what is asked for; the others are its limits."""
 
 OF_INPUTS = (("filters",), ("rejected",), ("engine", "sizes"), ("engine", "heavy"), ("policy", "attributes"))
 """Tables and keys that speak of the inputs of a query by their names."""
-
-INSTEAD = ("select", "cross")
-"""Keys of a query that the statement has words for."""
 
 
 def ask_instead(values: dict[str, Any], text: str) -> KeyPath:
@@ -81,6 +82,8 @@ def build_stated(
     try:
         stated = replace(asked, streams=streams, options={k: v for k, v in options.items() if v is not None})
         query = stated.query
+        if stated.after is not None and asked.tree.is_selection:
+            raise QueryError("select: two columns have one name, which sinks refuse; give one of them an alias")
         # What is found to be wrong with its parts later stands in the statement.
         parts: list[KeyPath] = [("query", "select"), *(("query", key) for key in LISTS if not said[key])]
         for one in query.filters:
@@ -118,7 +121,8 @@ def _call_inputs(sources: Sequence[Source], read: dict[str, Any], mistakes: Mist
     called: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     moved: dict[KeyPath, KeyPath] = {}
     for source in sources:
-        kind = next((kind for kind in KINDS if source.name in given[kind]), None)
+        own = find_own(source.name, [name for kind in KINDS for name in given[kind]])
+        kind = next((kind for kind in KINDS if own in given[kind]), None)
         if kind is None:
             known = [name for kind in KINDS for name in given[kind]]
             told = str(unknown_name("stream or table", source.name, known, where=STATEMENT))
@@ -126,10 +130,10 @@ def _call_inputs(sources: Sequence[Source], read: dict[str, Any], mistakes: Mist
             continue
         if source.is_stream and kind == "tables":
             mistakes.add(PLACE, f'"{source.name}" is one of [tables], and no stream; leave the word STREAM out')
-        called[kind][source.alias] = _keep_name(given[kind][source.name], source.name)
-        moved[kind, source.alias] = (kind, source.name)
+        called[kind][source.alias] = _keep_name(given[kind][own], own)
+        moved[kind, source.alias] = (kind, own)
     for kind in KINDS:
-        unread = given[kind].keys() - {source.name for source in sources}
+        unread = given[kind].keys() - {own for of, own in moved.values() if of == kind}
         # A statement from outside reads what it likes.
         for name in () if PLACE in mistakes.outside or mistakes.has_within(PLACE) else unread:
             mistakes.add((kind, name), "the statement in [query] sql does not read it; leave it out")

@@ -11,8 +11,9 @@ from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
 from eddy.jobs.config.references import SAME_AS, anything, import_function
 from eddy.jobs.config.statement import PLACE, STATEMENT, build_stated
-from eddy.query import Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
+from eddy.query import Every, Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
+from eddy.query.emit import BEGIN, Emit
 from eddy.query.filter import check_after
 from eddy.query.statements.after import After
 from eddy.query.validation import read_length
@@ -21,6 +22,9 @@ from eddy.redaction import KeyPath
 TIMED = ("window", "delay", "max_ahead")
 """Keys of a stream that are lengths of event time."""
 
+
+EVERY = "every"
+"""The key of a query that stands for ticks."""
 
 TAKEN_AS_THEY_ARE = ("on", "where", "columns", "time_limit", "concurrency", "batch_size", "cache")
 """Keys of a filter that say what its own do."""
@@ -52,20 +56,34 @@ def build_query(
         return None, None
     if statement is not None:
         return build_stated(statement, read, inputs["streams"], filters, mistakes)
-    told = len(mistakes.found)
-    with _note_errors(("streams",), mistakes):
-        _query(**inputs, cross=True)
-    fit = len(mistakes.found) == told
+    emit, fit = _read_emit(read["query"], inputs, mistakes)
     _check_after(read.get("filters", {}), mistakes)
     # One filter is tried at a time, so none can wait for others then.
     right = _right_parts(read, inputs, [one.pin(None) for one in filters], mistakes)
     if not fit:
         return None, None
-    asked = {name: value for name, value in read["query"].items() if value is not None and name != STATEMENT}
+    asked = {key: value for key, value in read["query"].items() if value is not None and key not in (STATEMENT, EVERY)}
+    asked["emit"] = emit
     if len(mistakes.found) == before:
         with _note_errors(("query",), mistakes):
             return _query(**inputs, **asked, filters=filters), None
     return _part_of(asked, inputs, right, mistakes), None
+
+
+def _read_emit(query: Mapping[str, Any], inputs: Mapping[str, Any], mistakes: Mistakes) -> tuple[Emit, bool]:
+    """Read when a combination is told; says also whether the inputs fit together, and that."""
+    told = len(mistakes.found)
+    path: KeyPath = ("query", "emit") if query["emit"] else ("streams",)
+    emit: Emit = query["emit"] or BEGIN
+    if query[EVERY] is not None:
+        path = ("query", EVERY)
+        if query["emit"] is not None:
+            mistakes.add(path, "emit says when combinations are told as well; leave one of the two out")
+        with _note_errors(path, mistakes):
+            emit = Every(query[EVERY])
+    with _note_errors(path, mistakes):
+        _query(**inputs, cross=True, emit=emit)
+    return emit, len(mistakes.found) == told
 
 
 def _part_of(

@@ -9,7 +9,7 @@ the tuple arrived, plus a shift.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -35,8 +35,8 @@ class RowWindow(Protocol):
         """The rank of every row."""
 
     @property
-    def kept(self) -> Integers:
-        """A number for every row, from which ranks are made again."""
+    def serials(self) -> Integers:
+        """The number with which every row came, where rows are numbered."""
 
     @property
     def rowwise(self) -> Sequence[Rowwise]:
@@ -48,22 +48,32 @@ class RowWindow(Protocol):
     def append(self, fresh: int, stored: int, arrived: int) -> None:
         """Rank rows that have just been stored: those from `fresh` on; so many had arrived before."""
 
+    def find_outrun(self, fresh: int, stored: int, arrived: int) -> tuple[RowIds, RowIds]:
+        """Find the rows that leave in this micro-batch, and for each the one with which it does."""
+
     def settle(self, stored: int) -> RowIds:
         """End the micro-batch: give the rows that have left one by one."""
 
     def is_past(self, last: int, arrived: int) -> bool:
         """Tell whether a row and all before it have left."""
 
-    def restore(self, kept: Integers) -> None:
+    def write(self) -> dict[str, pa.Array]:
+        """Write what is known of every row, as columns of a snapshot."""
+
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with rows of a snapshot."""
 
 
-def make_row_window(window: Window, columns: dict[str, Stored]) -> RowWindow | None:
-    """Make what a window that counts rows needs; None for others."""
+RANK, SERIAL = "rank", "serial"
+"""Columns of a snapshot."""
+
+
+def make_row_window(window: Window, columns: dict[str, Stored], *, numbers: bool = False) -> RowWindow | None:
+    """Make what a window that counts rows needs; None for others. With `numbers` it has the serial of each row."""
     if not isinstance(window, Rows):
         return None
     if window.by:
-        return NewestOfEach(window.count, [columns[name] for name in window.by])
+        return NewestOfEach(window.count, [columns[name] for name in window.by], numbers=numbers)
     return NewestOfAll(window.count)
 
 
@@ -81,7 +91,7 @@ class NewestOfAll:
         """How many rows of the stream came before each."""
         return self._ranks.values
 
-    kept = ranks
+    serials = ranks
 
     @property
     def rowwise(self) -> Sequence[Rowwise]:
@@ -99,6 +109,13 @@ class NewestOfAll:
         """Number rows that have just been stored."""
         self._ranks.append(np.arange(arrived, arrived + stored - fresh))
 
+    def find_outrun(self, fresh: int, stored: int, arrived: int) -> tuple[RowIds, RowIds]:
+        """Find the rows from whose number so many have come by now."""
+        # Ranks rise, so those that this micro-batch has outrun are neighbours.
+        first, stop = np.searchsorted(self.ranks, (arrived - (stored - fresh) - self._count, arrived - self._count))
+        left = np.arange(first, stop)
+        return left, self.ranks.take(left) + (self._count + stored - arrived)
+
     def settle(self, stored: int) -> RowIds:
         """Give no rows: the oldest leave together."""
         return np.empty(0, np.int64)
@@ -107,9 +124,13 @@ class NewestOfAll:
         """Tell whether so many have come since that it is no longer among the newest."""
         return int(self.ranks[last]) < arrived - self._count
 
-    def restore(self, kept: Integers) -> None:
+    def write(self) -> dict[str, pa.Array]:
+        """Write the ranks."""
+        return {RANK: pa.array(self.ranks)}
+
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with their ranks."""
-        self._ranks.put(np.arange(len(kept)), kept)
+        self._ranks.put(np.arange(len(marks[RANK])), marks[RANK].to_numpy())
 
 
 class NewestOfEach:
@@ -120,10 +141,12 @@ class NewestOfEach:
 
     rises = False
 
-    def __init__(self, count: int, columns: Sequence[Stored]) -> None:
+    def __init__(self, count: int, columns: Sequence[Stored], *, numbers: bool = False) -> None:
         self._count, self._columns = count, columns
+        # How many rows of its value came after each, as far as that matters.
         self._later = Growing(np.int64)
         self._until = Growing(np.int64)
+        self._serials = Growing(np.int64) if numbers else None
 
     @property
     def ranks(self) -> Integers:
@@ -131,14 +154,15 @@ class NewestOfEach:
         return self._until.values
 
     @property
-    def kept(self) -> Integers:
-        """How many rows of its value came after each, as far as that matters."""
-        return self._later.values
+    def serials(self) -> Integers:
+        """The number with which each row came."""
+        assert self._serials is not None  # who asks has said that rows are to be numbered
+        return self._serials.values
 
     @property
     def rowwise(self) -> Sequence[Rowwise]:
-        """Both numbers of each row."""
-        return [self._later, self._until]
+        """The numbers of each row."""
+        return [self._later, self._until, *([] if self._serials is None else [self._serials])]
 
     def find_shift(self, arrived: int, stored: int) -> int:
         """Find nothing: ranks are ids."""
@@ -166,6 +190,8 @@ class NewestOfEach:
         self._count_later(old, values[: len(old)], rows, (found, starts, counts))
         self._later.append(later)
         self._until.append(until)
+        if self._serials is not None:
+            self._serials.append(np.arange(arrived, arrived + stored - fresh))
 
     def _count_later(
         self, old: RowIds, values: Integers, rows: RowIds, come: tuple[Integers, Integers, Integers]
@@ -177,14 +203,19 @@ class NewestOfEach:
         place = np.minimum(np.searchsorted(found, values), len(found) - 1)
         met = found.take(place) == values
         old, place = old[met], place[met]
-        left = self._count - self.kept.take(old)
+        left = self._count - self._later.values.take(old)
         ends = counts.take(place) >= left
         self._later.put(old, self._count - np.maximum(left - counts.take(place), 0))
         self._until.put(old[ends], rows.take(starts.take(place[ends]) + left[ends] - 1))
 
+    def find_outrun(self, fresh: int, stored: int, arrived: int) -> tuple[RowIds, RowIds]:
+        """Find the rows that leave with one that is stored."""
+        left = ((self.ranks >= 0) & (self.ranks < stored)).nonzero()[0]
+        return left, self.ranks.take(left)
+
     def settle(self, stored: int) -> RowIds:
         """Give the rows that have left."""
-        left = ((self.ranks >= 0) & (self.ranks < stored)).nonzero()[0]
+        left, _ = self.find_outrun(0, stored, 0)
         self._until.put(left, np.full(len(left), HAS_LEFT))
         return left
 
@@ -192,10 +223,19 @@ class NewestOfEach:
         """Tell nothing: rows leave one by one."""
         return False
 
-    def restore(self, kept: Integers) -> None:
+    def write(self) -> dict[str, pa.Array]:
+        """Write the counts, and the numbers."""
+        numbers = {} if self._serials is None else {SERIAL: pa.array(self.serials)}
+        return {RANK: pa.array(self._later.values), **numbers}
+
+    def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with their counts; a row has left if so many have come after it, and another name may need it."""
-        self._later.put(np.arange(len(kept)), kept)
-        self._until.put(np.arange(len(kept)), np.where(kept < self._count, STAYS, HAS_LEFT))
+        later = marks[RANK].to_numpy()
+        ids = np.arange(len(later))
+        self._later.put(ids, later)
+        self._until.put(ids, np.where(later < self._count, STAYS, HAS_LEFT))
+        if self._serials is not None:
+            self._serials.put(ids, marks[SERIAL].to_numpy())
 
 
 def number_values(columns: Sequence[pa.Array], rows: int) -> Integers:

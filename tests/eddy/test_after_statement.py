@@ -97,9 +97,51 @@ def test_rows_are_counted_by_some_column() -> None:
     assert text.startswith("SELECT count(*) AS `count(*)` FROM {answer}")
 
 
+WINDOWED = FROM.replace("MINUTE AS", "MINUTE [RANGE 1 DAY] AS")
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "time"),
+    [
+        ("RSTREAM(SELECT o.price + 1 {0}) EVERY 1 DAY", "`o_price` + 1 AS `o.price + 1`, `tick` FROM {answer}", None),
+        ("DSTREAM(SELECT o.price + 1 {0})", "`o_price` + 1 AS `o.price + 1`, `left_at` FROM {answer}", None),
+        ("DSTREAM(SELECT day(left_at()) AS d {0})", "day(`left_at`) AS `d` FROM {answer}", None),
+        (
+            "RSTREAM(SELECT o.user, count(*) {0} GROUP BY o.user) EVERY 1 DAY",
+            "`o_user` AS `user`, count(*) AS `count(*)`, `tick` FROM {answer} GROUP BY `o_user`, `tick`",
+            "tick",
+        ),
+        (
+            "RSTREAM(SELECT count(*) AS n {0} GROUP BY tick()) EVERY 1 DAY",
+            "count(*) AS `n` FROM {answer} GROUP BY `tick`",
+            "tick",
+        ),
+        (
+            "RSTREAM(SELECT DISTINCT o.user {0}) EVERY 1 DAY",
+            "DISTINCT `o_user` AS `user`, `tick` FROM {answer}",
+            "tick",
+        ),
+        (
+            "DSTREAM(SELECT count(*) AS n, max(result_time()) {0} GROUP BY window(left_at(), '1 day'), o.at)",
+            "count(*) AS `n`, max(greatest(`o_at`, `c_at`)) AS `max(result_time())` FROM {answer} "
+            "GROUP BY window(`left_at`, '1 day'), `o_at`",
+            "left_at",
+        ),
+    ],
+)
+def test_what_is_told_later_has_a_time_of_its_own(text: str, written: str, time: str | None) -> None:
+    found, _, by = after(text.replace("{0}", WINDOWED))
+    assert found == f"SELECT {written}"
+    assert by == time
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            f"DSTREAM(SELECT count(*) {WINDOWED} GROUP BY window(o.at, '1 day'))",
+            r"GROUP BY without a time: .* such as window\(left_at\(\), '1 minute'\)",
+        ),
         (
             f"SELECT 1 {FROM} GROUP BY window(o.at, '1 day'), window(c.at, '1 day')",
             'groups close by one time, and there are "c_at", "o_at"',
@@ -117,6 +159,6 @@ def test_what_is_refused(text: str, said: str) -> None:
 
 def test_what_only_spark_does_needs_spark() -> None:
     asked = eddy.Statement("SELECT o.price + 1 AS more FROM STREAM orders AS o")
-    with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it by eddy\.attach"):
+    with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it on Spark"):
         eddy.run_local(asked, {"orders": []})
     assert eddy.explain(asked).endswith("after the eddy, by Spark\n  SELECT `o_price` + 1 AS `more` FROM answer")

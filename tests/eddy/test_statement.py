@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import cycle
 from time import perf_counter
 from typing import Any
 
@@ -15,9 +18,11 @@ from hypothesis import strategies as st
 import eddy
 from eddy import wiring
 from eddy.errors import QueryError
+from eddy.tuples.arrow import one_batch
 from tests import joins, reference
-from tests.eddy.test_joins import answered
+from tests.eddy.test_joins import answered, batches
 from tests.joins import Case
+from tests.policies.checks import steady_clock
 from tests.tries import fewer
 
 SPARKS = """
@@ -68,14 +73,18 @@ def plain(case: Case) -> Case:
     return replace(case, filters=kept, after={})
 
 
+CASES = (joins.cases() | joins.cases(crowded=True)).flatmap(lambda one: st.just(one) | joins.asking(one)).map(plain)
+
+
 @fewer(2)
-@given(case=(joins.cases() | joins.cases(crowded=True)).flatmap(lambda one: st.just(one) | joins.asking(one)))
+@given(case=CASES)
 def test_random_queries_are_written_and_read_back(case: Case) -> None:
-    case = plain(case)
     asked = case.query()
     read = eddy.Statement(asked.sql(), streams=asked.streams)
     assert replace(read.query, cross=True) == asked
     assert eddy.Statement(read.query.sql(), streams=asked.streams).query == read.query
+    # What is written once is written so again.
+    assert read.query.sql() == asked.sql()
     run = eddy.iter_local(read, case.data(), batch_rows=case.batch_rows)
     assert answered(run, run.schema) == reference.answer(case.question(), case.batches())
 
@@ -105,6 +114,25 @@ def test_bare_columns_are_found_in_the_data() -> None:
 def test_every_column_has_the_name_that_spark_gives_it() -> None:
     run = eddy.run_local(eddy.Statement("SELECT * FROM STREAM orders WHERE price > 100"), {"orders": ORDERS})
     assert run.results.to_pylist() == ORDERS.slice(1).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("text", "emit"),
+    [
+        ("ISTREAM(SELECT a FROM {})", "begin"),
+        ("SELECT RSTREAM(a) FROM {} [NOW]", "begin"),
+        ("SELECT DSTREAM(a) FROM {} [ROWS 1]", "end"),
+        ("DSTREAM(SELECT a FROM {} [RANGE 1 DAY] AS y WHERE a > 1);", "end"),
+        ("RSTREAM(SELECT a FROM {} [ROWS 1]) EVERY INTERVAL 90 SECONDS", eddy.Every("90 seconds")),
+        ("SELECT RSTREAM(a) EVERY 1 MINUTE FROM {}", eddy.Every("1 minute")),
+        ("SELECT RSTREAM(a) EVERY 5 FROM {}", eddy.Every(5)),
+        ("RSTREAM(SELECT a FROM {}) EVERY 2.5;", eddy.Every(2.5)),
+    ],
+)
+def test_when_combinations_are_told(text: str, emit: str | eddy.Every) -> None:
+    asked = eddy.Statement(text.format(TIMED)).query
+    assert asked.emit == emit
+    assert eddy.Statement(asked.sql(), streams=asked.streams).query == asked
 
 
 def test_one_source_under_two_names() -> None:
@@ -177,6 +205,31 @@ def test_a_checkpoint_goes_on_in_other_words() -> None:
         assert found == whole > 0
 
 
+@fewer(4)
+@given(case=CASES, stops=st.sets(st.integers(0, 20), max_size=4), is_said_first=st.booleans())
+def test_a_checkpoint_of_lists_goes_on_as_a_statement_and_back(
+    case: Case, stops: set[int], *, is_said_first: bool
+) -> None:
+    lists = case.query()
+    said = eddy.Statement(lists.sql(), streams=lists.streams).query
+    turns = cycle([said, lists] if is_said_first else [lists, said])
+    tables = {name: one_batch(name, table) for name, table in case.data().items() if name not in case.streams}
+    schemas = {name: case.schema(name) for name in case.streams}
+    start = partial(wiring.engine, schemas=schemas, tables=tables, clock=steady_clock(), seed=0, index=case.index)
+
+    def run() -> Iterator[pa.RecordBatch]:
+        running = start(next(turns), policy="fixed")
+        for number, batch in enumerate(batches(case)):
+            if number in stops:
+                state = running.snapshot()
+                running = start(next(turns), policy="fixed")
+                running.restore(state)
+            yield from running.run(batch)
+
+    schema = start(lists, policy="fixed").schema
+    assert answered(run(), schema) == reference.answer(case.question(), case.batches())
+
+
 def test_filters_keep_their_names_when_others_come_and_go() -> None:
     some = eddy.Statement("SELECT id FROM STREAM o WHERE price > 100 AND id < 5").query.filters
     more = eddy.Statement("SELECT id FROM STREAM o WHERE at = 1 AND price >  100 AND price > 200").query.filters
@@ -223,6 +276,8 @@ def test_what_a_statement_cannot_say(query: eddy.Query, said: str) -> None:
         query.sql()
 
 
+TIMED = "STREAM x WATERMARK t DELAY OF INTERVAL 1 DAY"
+
 REFUSED = [
     ("", 'expected "SELECT"'),
     ("SELECT", "expected an expression after SELECT"),
@@ -258,7 +313,7 @@ REFUSED = [
     ("SELECT x.a FROM STREAM x LEFT JOIN y ON x.a = y.a", "only inner joins are there"),
     ("SELECT x.a FROM STREAM x FULL OUTER JOIN y ON x.a = y.a", "only inner joins are there"),
     ("SELECT x.a FROM STREAM x NATURAL JOIN y", "name the columns, with USING"),
-    ("SELECT x.a FROM STREAM x JOIN LATERAL (SELECT 1)", "subqueries are not supported"),
+    ("SELECT x.a FROM STREAM x JOIN LATERAL (SELECT 1)", "it asks for each row anew"),
     ("SELECT x.a FROM STREAM x JOIN y", "expected ON and a condition, or USING"),
     ("SELECT x.a FROM STREAM x CROSS JOIN y ON x.a = y.a", "a CROSS JOIN has no condition"),
     ("SELECT x.a FROM STREAM x JOIN x ON x.a = x.b", 'two inputs are called "x"'),
@@ -285,8 +340,14 @@ REFUSED = [
     ("SELECT a FROM STREAM x WATERMARK t DELAY OF INTERVAL -1 DAY", "a length of time that is not below 0"),
     ("SELECT x.a FROM STREAM x JOIN STREAM y ON x.a = y.a", "expected its event time, since it is joined"),
     ("SELECT a FROM TUMBLE(x, 5)", 'table functions such as "TUMBLE" are not supported'),
-    ("DSTREAM(SELECT a FROM STREAM x)", "DSTREAM is not supported"),
-    ("SELECT RSTREAM(a) FROM STREAM x", "RSTREAM is not supported"),
+    ("DSTREAM(SELECT a FROM STREAM x)", "every stream needs an event time"),
+    (f"DSTREAM(SELECT a FROM {TIMED})", "no combination ever ends, since no stream has a window"),
+    ("SELECT RSTREAM(a) FROM STREAM x", r"nobody can; say at which ones, .* or give a stream the window \[NOW\]"),
+    (f"RSTREAM(SELECT a FROM {TIMED}) EVERY 0", "expected a length of more than 0 between two ticks"),
+    (f"DSTREAM(SELECT a FROM {TIMED} [RANGE 1 DAY]) EVERY 5", "EVERY goes with RSTREAM; DSTREAM tells each"),
+    (f"ISTREAM(SELECT DSTREAM(a) FROM {TIMED} [ROWS 1])", "ISTREAM stands around the statement already"),
+    (f"SELECT a FROM (SELECT DSTREAM(a) FROM {TIMED} [ROWS 1])", "DSTREAM stands around the whole statement"),
+    (f"SELECT DSTREAM(a FROM {TIMED})", "to close DSTREAM"),
     ("SELECT a FROM STREAM x WHERE f(a) OR a = 1", '"f" is a predicate in Python'),
     ("SELECT a FROM STREAM x WHERE NOT f(a)", '"f" is a predicate in Python'),
     ("SELECT a FROM STREAM x WHERE f(a + 1)", '"f" is asked about columns'),

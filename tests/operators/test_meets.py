@@ -30,6 +30,9 @@ from eddy.tuples.tuples import Appearance
 IN_ORDER = IndexSettings(chains=False)
 """Rows that are put in order, whatever the kernels: what is found along chains is not kept."""
 
+LAYOUTS = [pytest.param(IN_ORDER, id="in order"), pytest.param(None, id="chains")]
+"""Those two, as kernels that are compiled follow chains."""
+
 
 class Pair(NamedTuple):
     """Both phases of a join with b, and its rows."""
@@ -71,6 +74,7 @@ def arrived(rows: int) -> Tuples:
 KEYS: Mapping[str, Sequence[Any]] = {"ts": [10, 20, 30], "k": [1, 2, None]}
 
 
+@pytest.mark.parametrize("index", LAYOUTS)
 @pytest.mark.parametrize(
     ("strength", "joins", "passed"),
     [
@@ -83,8 +87,10 @@ KEYS: Mapping[str, Sequence[Any]] = {"ts": [10, 20, 30], "k": [1, 2, None]}
         ("verified", ["abs(a.k - b.k) > 5"], [False, False, False]),
     ],
 )
-def test_a_tuple_passes_that_may_have_a_match(strength: Strength, joins: list[str], passed: list[bool]) -> None:
-    made = pair(strength, KEYS, {"ts": [0, 0, 0], "k": [1, 1, 3]}, *joins)
+def test_a_tuple_passes_that_may_have_a_match(
+    strength: Strength, joins: list[str], passed: list[bool], index: IndexSettings | None
+) -> None:
+    made = pair(strength, KEYS, {"ts": [0, 0, 0], "k": [1, 1, 3]}, *joins, index=index)
     outcome = made.meets.run(arrived(3))
     assert outcome.counts.tolist() == passed
     assert outcome.tuples.ids["a"].tolist() == np.flatnonzero(passed).tolist()
@@ -116,10 +122,11 @@ def test_a_row_that_failed_a_filter_is_no_match() -> None:
     assert made.meets.run(arrived(3)).counts.tolist() == [False, True, False]
 
 
-def test_a_row_is_near_behind_others_that_are_not() -> None:
+@pytest.mark.parametrize("index", LAYOUTS)
+def test_a_row_is_near_behind_others_that_are_not(index: IndexSettings | None) -> None:
     """The first candidates are out of the window, or came later."""
-    b = {"ts": [0, 1, 8, 9], "k": [1, 1, 1, 1]}
-    made = pair("near", {"ts": [9, 4], "k": [1, 1]}, b, "a.k = b.k", window=Range(2), arrivals=([3, 9], [0, 1, 2, 4]))
+    a, b = {"ts": [9, 4], "k": [1, 1]}, {"ts": [0, 1, 8, 9], "k": [1, 1, 1, 1]}
+    made = pair("near", a, b, "a.k = b.k", window=Range(2), arrivals=([3, 9], [0, 1, 2, 4]), index=index)
     assert made.meets.run(arrived(2)).counts.tolist() == [True, False]
     assert (made.probe.run(arrived(2)).counts > 0).tolist() == [True, False]
 
@@ -176,13 +183,15 @@ def test_nothing_is_kept_once_the_rows_have_changed(strength: Strength, searched
     assert len(searched) == 2
 
 
+@pytest.mark.parametrize("index", LAYOUTS)
 @pytest.mark.parametrize("strength", ["near", "verified"])
-def test_a_match_in_any_segment_is_one(strength: Strength, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_match_in_any_segment_is_one(
+    strength: Strength, index: IndexSettings | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for room, name in ((segments, "SMALLEST_SEALED"), (segments, "FEWEST_SEALED"), (parts, "FEWEST_NARROWED")):
         monkeypatch.setattr(room, name, 1)
-    made = pair(
-        strength, {"ts": [90] * 4, "k": [1, 2, 3, 4]}, {"ts": [0], "k": [1]}, "a.k = b.k", arrivals=(range(4), [0])
-    )
+    a, b = {"ts": [90] * 4, "k": [1, 2, 3, 4]}, {"ts": [0], "k": [1]}
+    made = pair(strength, a, b, "a.k = b.k", arrivals=(range(4), [0]), index=index)
     for key in (2, 3):
         made.b.rows.settle(None)
         made.b.rows.append(pa.record_batch({"ts": [key], "k": [key]}), np.array([key]), [Appearance(np.array([0]))])

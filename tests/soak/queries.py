@@ -19,6 +19,7 @@ from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import cut, frames_of
 from tests.eddy.test_joins import NAMES, Found, answered, batches, choice, engine, restarted
 from tests.eddy.test_same_answer import Asked, asked
+from tests.eddy.test_told_later import LATER, told
 from tests.indexes import UNTIL_NOW
 from tests.joins import Case
 from tests.policies.choices import chosen
@@ -64,6 +65,16 @@ def _joined(drawn: Stopped, number: int) -> str:
     return _word(expected)
 
 
+def _told_later(drawn: Stopped, number: int) -> str:
+    """The same where combinations are told at their end, or at ticks."""
+    policy = NAMES[number % len(NAMES)]
+    running = engine(drawn.case, policy)
+    expected = reference.answer(drawn.case.question(), drawn.case.batches())
+    for found in (told(_run(running, drawn.case), running), told(restarted(drawn.case, drawn.stops, policy), running)):
+        assert found == expected, f"policy {policy}: {found - expected} too many, {expected - found} too few"
+    return _word(expected)
+
+
 def _run(running: Engine, case: Case) -> Iterator[pa.RecordBatch]:
     for batch in batches(case):
         yield from running.run(batch)
@@ -75,6 +86,7 @@ def _filtered(drawn: Asked, number: int) -> str:
 
 
 JOINS = Hunt(name="joins", cases=JOINED, check=_joined)
+TOLD_LATER = Hunt(name="later", cases=st.builds(Stopped, LATER, STOPS), check=_told_later)
 FILTERS = Hunt(name="filters", cases=asked(), check=_filtered)
 
 

@@ -10,6 +10,7 @@ from eddy.errors import quote
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
+from eddy.query.emit import LEFT_AT, TICK, Emit, Every
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter, write_after
 from eddy.query.horizons import Horizon, find_horizons
@@ -106,7 +107,15 @@ def _make_plan(query: Query, notes: Mapping[str, str]) -> PlanNode:
         plan = PlanNode(
             f"if {one.table} {'has a match' if one.kind == SEMI else 'has none'}: {told}", (plan, PlanNode(one.table))
         )
-    return PlanNode(f"select {', '.join(query.select)}" if query.select else "select all columns", (plan,))
+    plan = PlanNode(f"select {', '.join(query.select)}" if query.select else "select all columns", (plan,))
+    return plan if query.own_time is None else PlanNode(_describe_emit(query.emit), (plan,))
+
+
+def _describe_emit(emit: Emit) -> str:
+    """Say when combinations are told, where that is not as they begin."""
+    if isinstance(emit, Every):
+        return f"tell all that are there at each multiple of {emit.length}, as {TICK}"
+    return f"tell each at its end, as {LEFT_AT}"
 
 
 def _filter_above(plan: PlanNode, filters: Sequence[Filter], notes: Mapping[str, str]) -> PlanNode:
@@ -184,6 +193,9 @@ def list_aggregates(query: Query) -> Iterator[str]:
     late = [stream.name for stream in query.streams if stream.delay is None]
     if late:
         yield f"  results of any age may come, and Spark will drop some: give {quote(late)} a delay"
+        return
+    if query.own_time is not None:
+        yield f'  attach(.., time="{query.own_time}") declares the watermark: no result of an older time comes after it'
         return
     columns = [_find_output(query, stream) for stream in query.streams]
     newest = columns[0] if len(columns) == 1 else f"greatest({', '.join(columns)})"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from eddy.query.emit import Every
 from eddy.query.inputs import Window
 from eddy.sql.text.reader import Token
 from eddy.sql.values.tree import Node, Place, Ref, TextSpan
@@ -85,6 +86,15 @@ class Selected:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Told:
+    """ISTREAM, DSTREAM or RSTREAM around a statement or its columns, and the ticks behind EVERY."""
+
+    word: str
+    span: TextSpan = field(compare=False)
+    every: Every | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SelectTree:
     """A statement as it is written."""
 
@@ -96,6 +106,7 @@ class SelectTree:
     distinct: bool = False
     group: Written | None = None
     having: Written | None = None
+    told: Told | None = None
 
     @property
     def is_selection(self) -> bool:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from eddy.errors import QueryError
+from eddy.query.emit import Every
 from eddy.query.inputs import Range, Rows, Unbounded, Window
 from eddy.sql.bind.writer import write_duration
 from eddy.sql.text import grammar
@@ -38,14 +40,31 @@ def _read_partition(reader: TokenReader) -> Window:
 
 
 def _read_range(reader: TokenReader, word: Token) -> Window:
-    if reader.accept("UNBOUNDED"):
-        return Unbounded()
-    if reader.now.kind == "number" and reader.look_ahead().key == "]":
-        # Times that are plain numbers have windows that are.
-        text = reader.take().text
-        return Range(_read_number(text, reader, word))
+    return Unbounded() if reader.accept("UNBOUNDED") else Range(_read_span(reader, word))
+
+
+def read_every(reader: TokenReader) -> Every:
+    """Read the length between two ticks, from EVERY on."""
+    word = reader.take()
+    length = _read_span(reader, word)
+    try:
+        return Every(length)
+    except QueryError:
+        raise reader.error("expected a length of more than 0 between two ticks", reader.span(word.start)) from None
+
+
+def _read_span(reader: TokenReader, word: Token) -> str | int | float:
+    """Read a length of time behind a word."""
+    if reader.now.kind == "number" and not _is_unit(reader.look_ahead()):
+        # Times that are plain numbers have lengths that are.
+        return _read_number(reader.take().text, reader, word)
     reader.accept("INTERVAL")
-    return Range(write_duration(read_length(reader, word.start)))
+    return write_duration(read_length(reader, word.start))
+
+
+def _is_unit(word: Token) -> bool:
+    """Tell whether a word behind a number may be its unit."""
+    return word.is_name and word.key != "FROM"
 
 
 def read_length(reader: TokenReader, start: int) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eddy import sql
 from eddy.errors import QueryError
+from eddy.query.emit import END, Every
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter
 from eddy.query.inputs import Range, Rows, Stream, Window
@@ -22,7 +23,10 @@ def write_statement(query: Query) -> str:
     hints = [f"NAMED({own}, {f.name})" for f in query.filters if (own := _find_own_name(f)) != f.name]
     columns = ", ".join(_write_output(column, name) for column, name in query.outputs)
     lines = [f"SELECT {_write_hint(hints)}{columns}", *_write_sources(query)]
-    return "\n".join([*lines, *([f"WHERE {' AND '.join(conditions)}"] if conditions else [])])
+    text = "\n".join([*lines, *([f"WHERE {' AND '.join(conditions)}"] if conditions else [])])
+    if isinstance(query.emit, Every):
+        return f"RSTREAM({text}) EVERY {_write_length(query.emit)}"
+    return f"DSTREAM({text})" if query.emit == END else text
 
 
 def _write_hint(hints: Sequence[str]) -> str:
@@ -82,10 +86,13 @@ def _write_source(name: str, stream: Stream | None, source: str) -> str:
     return f"STREAM {write_name(source)}{watermark}{_write_window(stream.window)}{alias}"
 
 
+def _write_length(one: Range | Every) -> str:
+    return str(one.ticks) if one.is_number else write_interval(int(one.ticks))
+
+
 def _write_window(window: Window) -> str:
     if isinstance(window, Range):
-        length = str(window.ticks) if window.is_number else write_interval(int(window.ticks)).removeprefix("INTERVAL ")
-        return f" [RANGE {length}]"
+        return f" [RANGE {_write_length(window).removeprefix('INTERVAL ')}]"
     if isinstance(window, Rows):
         by = f"PARTITION BY {', '.join(map(write_name, window.by))} " if window.by else ""
         return f" [{by}ROWS {window.count}]"

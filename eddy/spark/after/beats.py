@@ -51,14 +51,20 @@ MOMENT_TYPE = pa.timestamp("us", "UTC")
 
 @dataclass(frozen=True, kw_only=True)
 class Beats:
-    """What a cell must know for its beats.
+    """What a cell must know to work out the watermark of the streams.
 
-    These are the delay of each stream in milliseconds, the name of the column `moment`, and whose time results have.
+    These are the delay of each stream in milliseconds, and the engine's ticks in a millisecond. Where the answer has a
+    watermark of its own, they are also the name of the column `moment`, and whose time results have.
     """
 
     delays: Mapping[str, int]
-    moment: str
-    by: str
+    ticks_per_ms: int = MICROSECONDS
+    moment: str | None = None
+    by: str | None = None
+
+    def count_ticks(self, came: Mapping[str, int]) -> dict[str, int]:
+        """Turn what packing tasks tell, in microseconds, into the engine's ticks."""
+        return {name: latest * self.ticks_per_ms // MICROSECONDS for name, latest in came.items()}
 
     def find_watermark(self, newest: Mapping[str, float]) -> int | None:
         """Find the watermark of the next micro-batch in milliseconds, as Spark does; None while there is none.
@@ -70,13 +76,17 @@ class Beats:
         if not self.delays.keys() <= newest.keys():
             return None
         # Each node of Spark's counts whole milliseconds, and none before 1970.
-        found = min(int(min(newest[name], LATEST)) // MICROSECONDS - delay for name, delay in self.delays.items())
+        most, unit = LATEST * self.ticks_per_ms // MICROSECONDS, self.ticks_per_ms
+        found = min(math.floor(min(newest[name], most)) // unit - delay for name, delay in self.delays.items())
         return found if found > 0 else None
 
     def add(
         self, results: Iterator[pa.RecordBatch], schema: pa.Schema, watermark: int | None, cell: int
     ) -> Iterator[pa.RecordBatch]:
         """Give the results of a cell with the column `moment`; before those of one cell comes the beat."""
+        if self.moment is None:
+            yield from results
+            return
         moment = pa.scalar((watermark or 0) * MICROSECONDS, MOMENT_TYPE)
         whole = schema.append(pa.field(self.moment, MOMENT_TYPE))
         if watermark is not None and cell == BEATING:
@@ -135,6 +145,14 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
             f'attach: time: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
         )
     _check_streams(binding)
+    if query.own_time is not None:
+        return query, _use_own_time(binding, asked, query.own_time)
+    return _use_streams_time(binding, asked)
+
+
+def _use_streams_time(binding: Binding, asked: str) -> tuple[Query, ResultTime]:
+    """Take the time of a stream, or the newest of all."""
+    query = binding.query
     clocks = {Column(stream.name, str(stream.time)): stream.name for stream in query.streams}
     shown = [name for _, name in binding.outputs]
     fold = find_fold(case_sensitive=query.case_sensitive)
@@ -160,6 +178,18 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
     return query, ResultTime(name=asked, stream="", times=[found[column] for column in clocks], shown=shown)
 
 
+def _use_own_time(binding: Binding, asked: str, own: str) -> ResultTime:
+    """Take the answer's own time: what is told with a micro-batch has not been passed by the watermark before."""
+    shown = [*(name for _, name in binding.outputs), own]
+    fold = find_fold(case_sensitive=binding.query.case_sensitive)
+    if fold(asked) != fold(own):
+        raise QueryError(
+            f'attach: time: expected "{own}", the time of what is told later than it begins, got "{asked}"; results '
+            "of any other time may come, and groups by it would not close"
+        )
+    return ResultTime(name=own, stream="", times=[own], shown=shown)
+
+
 def find_span(binding: Binding, time: ResultTime) -> int:
     """Find how far the time of a result may be below W, in milliseconds.
 
@@ -172,10 +202,10 @@ def find_span(binding: Binding, time: ResultTime) -> int:
         others = [stream for stream in binding.query.streams if stream.name != time.stream]
         own = next(stream for stream in binding.query.streams if stream.name == time.stream)
         raise QueryError(
-            f'attach: time: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any age, '
-            f'so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
-            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take a new name, for the newest time in "
-            "a result"
+            f'time of the answer: "{time.name}" is the time of "{own.name}", and a result may have a row of it of any '
+            f'age, so nothing could be closed; give "{own.name}" a window, or add a condition such as {others[0].name}.'
+            f"{others[0].time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take the newest time in a result: a new "
+            "name, or result_time() in a statement"
         )
     return max(math.ceil(horizon.ticks / MICROSECONDS), 0)
 
@@ -185,19 +215,19 @@ def _check_streams(binding: Binding) -> None:
     streams = binding.query.streams
     if missing := [stream.name for stream in streams if stream.time is None]:
         raise QueryError(
-            f"attach: time: expected streams with event times, got none for {quote(missing)}; name its column, as in "
-            f'Stream("{missing[0]}", time="at", delay="1 minute")'
+            f"time of the answer: expected streams with event times, got none for {quote(missing)}; name its column, "
+            f'as in Stream("{missing[0]}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE'
         )
     if missing := [stream.name for stream in streams if stream.delay is None]:
         raise QueryError(
-            f"attach: time: expected a delay for each stream, since there is no watermark without, got none for "
-            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute")'
+            f"time of the answer: expected a delay for each stream, since there is no watermark without, got none for "
+            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute"), or DELAY OF INTERVAL 1 MINUTE'
         )
     for stream in streams:
         data_type = binding.types[Column(stream.name, str(stream.time))]
         if not pa.types.is_timestamp(data_type) or data_type.tz is None:
             raise QueryError(
-                "attach: time: expected timestamps with a zone, since Spark's watermarks are of such, got "
+                "time of the answer: expected timestamps with a zone, since Spark's watermarks are of such, got "
                 f'{data_type} in "{stream.name}.{stream.time}"; make one of it before, as F.timestamp_millis or '
                 'cast("timestamp") do'
             )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from eddy.errors import QueryError, SparkOnlyError
-from eddy.sql.values.tree import Place, TextSpan
+from eddy.sql.values.tree import Node, Place, TextSpan
 
 Read = TypeVar("Read")
 
@@ -27,13 +27,16 @@ HIGHEST = 100
 
 
 class TokenReader:
-    """Reads tokens from left to right; `functions` are the names of predicates in Python that it may meet."""
+    """Reads tokens from left to right; `functions` are the names of predicates in Python that it may meet.
+
+    `now` is the token that comes next.
+    """
 
     def __init__(self, place: Place, functions: Collection[str] = ()) -> None:
         self.place = place
         self.functions = functions
         self._tokens = list(tokens(place))
-        self._at = 0
+        self._at, self.now = 0, self._tokens[0]
         self._level = 0
 
     @contextmanager
@@ -45,11 +48,6 @@ class TokenReader:
         yield
         self._level -= 1
 
-    @property
-    def now(self) -> Token:
-        """The token that comes next."""
-        return self._tokens[self._at]
-
     def look_ahead(self, steps: int = 1) -> Token:
         """Look at a token further on."""
         return self._tokens[min(self._at + steps, len(self._tokens) - 1)]
@@ -57,14 +55,20 @@ class TokenReader:
     def take(self) -> Token:
         """Return the next token and go past it."""
         token = self.now
-        self._at = min(self._at + 1, len(self._tokens) - 1)
+        if self._at < len(self._tokens) - 1:
+            self._at += 1
+            self.now = self._tokens[self._at]
         return token
 
     def accept(self, *keys: str) -> str | None:
         """Go past all of the keys, if they come next."""
-        if any(self.look_ahead(steps).key != key for steps, key in enumerate(keys)):
+        # Most are asked about in vain, and the first tells.
+        if self.now.key != keys[0]:
+            return None
+        if len(keys) > 1 and any(self.look_ahead(steps).key != key for steps, key in enumerate(keys)):
             return None
         self._at += len(keys)
+        self.now = self._tokens[self._at]
         return keys[0]
 
     def accept_any(self, keys: frozenset[str]) -> str | None:
@@ -103,6 +107,12 @@ class TokenReader:
         reason = f"the expression is more than {levels} levels deep here"
         return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
 
+    def check_height(self, node: Node) -> None:
+        """Refuse a tree that is too high for what goes over it."""
+        for level, found in node.levels():
+            if level > HIGHEST:
+                raise self.too_deep(HIGHEST, found.span)
+
     def beyond(self, message: str, at: TextSpan) -> SparkOnlyError:
         """Build the error for what Spark alone evaluates."""
         return self.place.beyond(message, at)
@@ -117,7 +127,8 @@ _STRING = r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" """
 _LITERAL = rf"(?: -?{_NUMBER} | {_STRING} | null(?!\w) )"
 _PATTERN = re.compile(
     rf"""
-      (?P<space>   \s+ | --(?:\\\n|[^\r\n])* )
+    \s*+ (?:
+      (?P<space>   --(?:\\\n|[^\r\n])* | \Z )
     | (?P<comment> /\*(?!\+) )
     | (?P<raw>     r'[^']*' | r"[^"]*" )
     | (?P<hex>     x'[^']*' | x"[^"]*" )
@@ -126,9 +137,11 @@ _PATTERN = re.compile(
     | (?P<number>  {_NUMBER} )
     | (?P<word>    \w+ )
     | (?P<sign>    <=> | [<>!=]= | <> | !< | !> | \|\| | && | :: | -> | => | [-+*/%=<>!(),.;~&|^?:@\[\]{{}}$\#] )
+    )
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+_KEYS = frozenset({"word", "sign"})
 # A list of literals is one token: of a list with 100,000, a token for each and what becomes of it takes ten seconds.
 LEAST_LISTED = 32
 _LIST = re.compile(
@@ -139,20 +152,17 @@ _LISTED = re.compile(_LITERAL, re.VERBOSE | re.DOTALL | re.IGNORECASE)
 _BORDER = re.compile(r"(/\*)(?!\+)|\*/")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Token(TextSpan):
     """A piece of the text.
 
-    `kind` is a group of the pattern, or `list` for many literals between commas.
+    `kind` is a group of the pattern, or `list` for many literals between commas. `key` is what grammar rules compare:
+    words in capitals, and signs.
     """
 
     kind: str
     text: str
-
-    @property
-    def key(self) -> str:
-        """The text as grammar rules compare it: words in capitals."""
-        return self.text.upper() if self.kind in ("word", "sign") else ""
+    key: str = ""
 
     @property
     def is_name(self) -> bool:
@@ -176,17 +186,23 @@ def tokens(place: Place) -> Iterator[Token]:
     >>> [token.text for token in tokens(Place("here", "a.k >= 1.5"))]
     ['a', '.', 'k', '>=', '1.5', '']
     """
-    at, text, before = 0, place.text, ("", "")
+    at, text, before, last = 0, place.text, "", ""
     while at < len(text):
-        many = _LIST.match(text, at) if before == ("IN", "(") else None
+        many = _LIST.match(text, at) if last == "(" and before == "IN" else None
         match = many or _PATTERN.match(text, at)
         if match is None:
-            raise place.error(_describe_unreadable(text[at:]), TextSpan(at, at + 1))
-        if match.lastgroup not in ("space", "comment"):
-            token = Token(at, match.end(), str(match.lastgroup or "list"), match.group())
-            before = (before[1], token.key)
-            yield token
-        at = _skip_comment(place, at) if match.lastgroup == "comment" else match.end()
+            start = len(text) - len(text[at:].lstrip())
+            raise place.error(_describe_unreadable(text[start:]), TextSpan(start, start + 1))
+        kind, end = match.lastgroup or "list", match.end()
+        if kind == "comment":
+            at = _skip_comment(place, match.start(kind))
+            continue
+        if kind != "space":
+            start = at if many else match.start(kind)
+            piece = text[start:end]
+            before, last = last, piece.upper() if kind in _KEYS else ""
+            yield Token(start, end, kind, piece, last)
+        at = end
     yield Token(len(text), len(text), "end", "")
 
 

@@ -38,7 +38,8 @@ class Column(NamedTuple):
         return (self.stream or "", self.name) < (stream or "", name or "")
 
 
-@dataclass(frozen=True)
+# Frozen it would take three times as long to make, and a text has hundreds.
+@dataclass(slots=True)
 class TextSpan:
     """The part of the text that a node was read from."""
 

@@ -73,9 +73,10 @@ class MappedIndex:
         return Runs(len(search.codes), exact=not search.free and len(search.codes) == 1)
 
     def table(self, pattern: int) -> CodeTable | None:
-        """Give what a kernel looks up runs by; None where a search finds several for a probe."""
+        """Give what a kernel looks up runs by; None where a search finds several for a probe, or goes by more bits."""
         search = self._plan(pattern)
-        if self._table.codes is not None or len(search.codes) != 1 or not search.used:
+        # A kernel makes codes of what a probe searches by, so a field that this lacks must have no bit that is set.
+        if self._table.codes is not None or len(search.codes) != 1 or search.codes[0] or not search.used:
             return None
         used = ((self._fields[number], shift) for number, shift in search.used)
         bits = tuple(HashBits(field.keys, 64 - field.bits, shift) for field, shift in used)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StructType
@@ -264,32 +263,15 @@ def test_a_checkpoint_of_another_layout_is_refused() -> None:
         checkpoint_guard.check(shipped(query(), layout=layouts[1]), again)
 
 
-def asks_the_guard(token: str, query: str | None, batch: str | None) -> bool:
-    """Whether a task of some micro-batch has a parcel for the guard."""
-    # Made without its own `__new__`, which would leave it behind for the whole process.
-    context = object.__new__(TaskContext)
-    context._localProperties = {
-        name: value for name, value in zip(checkpoint_guard.PROPERTIES, (query, batch), strict=True) if value
-    }
+def test_each_task_with_rows_asks_the_guard() -> None:
+    """In every micro-batch and process: what a lost task has sent, and another sends again, must be the same."""
     times = pa.array([0], pa.timestamp("us", "UTC"))
     columns = [pa.array([label(0)]), pa.array(["a"]), times, pa.array([b"x"])]
     sent = pa.RecordBatch.from_arrays(columns, schema=PARCEL_SCHEMA)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TaskContext, "_taskContext", context)
-        found = checkpoint_guard.label_with_state(iter([sent, sent]), token)
-        labels = [name.as_py() for batch in found for name in batch.column("cell")]
-    assert labels[-2:] == [label(0)] * 2
-    return bool(labels[0] == checkpoint_guard.LABEL)
-
-
-def test_the_guard_is_asked_in_the_first_micro_batch_of_a_process() -> None:
-    """Also by a second task of it, or by a retry; and by whoever is not told which micro-batch it is."""
-    token, other = uuid.uuid4().hex, uuid.uuid4().hex
-    assert [asks_the_guard(token, "q", batch) for batch in ("3", "3", "4", "5")] == [True, True, False, False]
-    # Another start, which may have another layout, another checkpoint, or a job whose micro-batches have no number.
-    assert [asks_the_guard(other, "q", batch) for batch in ("5", "6")] == [True, False]
-    assert [asks_the_guard(token, "r", batch) for batch in ("0", "1")] == [True, False]
-    assert [asks_the_guard(token, *told) for told in (("q", None), (None, "9"), (None, None))] == [True] * 3
+    found = checkpoint_guard.label_with_state(iter([sent, sent]))
+    labels = [name.as_py() for batch in found for name in batch.column("cell")]
+    assert labels == [checkpoint_guard.LABEL, label(0), label(0)]
+    assert list(checkpoint_guard.label_with_state(iter([]))) == []
 
 
 def test_the_guard_writes_once() -> None:

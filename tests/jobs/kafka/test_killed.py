@@ -133,7 +133,7 @@ def started(line: Sequence[str], place: Path, log: Path) -> Iterator[subprocess.
         process = subprocess.Popen(
             line,
             cwd=place,
-            env=environment({**os.environ, "PYTHONPATH": str(ROOT)}),
+            env=environment({**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place}"}),
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,

@@ -11,6 +11,8 @@ import pytest
 
 import eddy
 from eddy.operators import matching
+from eddy.operators.index.catalog import Catalog
+from eddy.operators.index.structures.key_map import Field, KeyMap
 from tests import tiny
 
 JOINS: Sequence[Sequence[str]] = (
@@ -69,3 +71,27 @@ def test_any_key_maps_give_the_same_rows_in_the_same_order(seed: int, monkeypatc
     found = eddy.run_local(asked, data, policy=policy, batch_rows=size)
     assert before.results.num_rows
     assert found.results.to_pylist() == before.results.to_pylist()
+
+
+@pytest.mark.parametrize("value", range(4))
+def test_a_field_that_a_search_lacks_may_have_one_value(value: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of b are put in order by `k`, which has one value, and then by `x`; what c knows of is `x` alone."""
+    in_order = [KeyMap(fields=(Field(keys=(0,), bits=3), Field(keys=(1,), bits=5)))]
+    rest = Catalog.rest
+
+    def rest_and_use(self: Catalog, room: int, most: int) -> None:
+        rest(self, room, most)
+        self.use(in_order if len(self.names) > 1 else [])
+
+    rows = pa.table({"n": np.arange(200), "k": np.full(200, value), "x": np.arange(200) * 7 % 20})
+    asked = eddy.Query(
+        streams=[eddy.Stream(name, time="n", window=eddy.Range(40), delay=0) for name in "abc"],
+        joins=["a.k = b.k", "a.x = b.x", "b.x = c.x"],
+        select=[f"{name}.n as {name}_n" for name in "abc"],
+    )
+    data, policy = dict.fromkeys("abc", rows), {"name": "fixed", "order": ["probe_b", "probe_c", "probe_a"]}
+    before = eddy.run_local(asked, data, policy=policy, batch_rows=50, index={"kind": "patterns"}).results
+    monkeypatch.setattr(Catalog, "rest", rest_and_use)
+    found = eddy.run_local(asked, data, policy=policy, batch_rows=50, index={"chains": False}).results
+    assert before.num_rows
+    assert found.to_pylist() == before.to_pylist()
