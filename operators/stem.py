@@ -43,7 +43,7 @@ DEAD_SHARE, OUTRUN_SHARE = 4, 6
 their value outrun them, it is a sixth: then hardly a row dies in any other way."""
 
 VERDICT = "verdict "
-"""Columns of a snapshot's table of marks; a filter's has its name after the word."""
+"""The column of a snapshot's table of marks that a filter has, with its name after the word."""
 
 Follower = Callable[[int, Mask], None]
 """Hears that rows move up: `gone` as it is until now, and which rows stay; not called where only the oldest go."""
@@ -103,7 +103,7 @@ class Stem:
 
     @property
     def arrived(self) -> int:
-        """How many rows have come, from the start."""
+        """How many rows have come."""
         return self.rows.arrived
 
     @property
@@ -192,7 +192,7 @@ class Stem:
         for verdicts in self._verdicts.values():
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
         if self.counted is not None:
-            self.counted.append(self.fresh, self.fresh + count, self.arrived)
+            self.counted.append(self.fresh, self.fresh + count, self.rows.arrived)
         for key, coded in zip(self._keys.values(), codes, strict=True):
             key.append(coded)
         self.segments.extend(ticks)
@@ -223,7 +223,7 @@ class Stem:
         """What a window that counts rows says of each; None for other windows."""
         if self.counted is None:
             return None
-        shift = self.counted.find_shift(self.arrived, len(self))
+        shift = self.counted.find_shift(self.rows.arrived, len(self))
         return Ranked(self.counted.ranks, shift, rises=self.counted.rises)
 
     def verdicts(
@@ -343,7 +343,7 @@ class Stem:
             self.counted.restore(marks)
 
     def _is_past(self, segment: Segment, watermark: float | None) -> bool:
-        if self.counted is not None and self.counted.is_past(segment.stop - 1, self.arrived):
+        if self.counted is not None and self.counted.is_past(segment.stop - 1, self.rows.arrived):
             return True
         return watermark is not None and watermark - segment.newest > self.segments.life
 

@@ -270,9 +270,9 @@ def cases(
 ) -> Case:
     """A query of two to six inputs; now and then several streams have one source, or predicates have no answer.
 
-    Windows of rows have a meaning in a query over one stream where results are told later. Where streams are to be
-    `shared` two always have one source, and are said to. Where it is crowded there are many rows, and few conditions
-    beside those that connect the inputs: then most of the answers have rows.
+    Where they are to be `shared` they always have, and are said to. Windows of rows have a meaning in a query over one
+    stream where results are told later. Where it is crowded there are many rows, and few conditions beside those that
+    connect the inputs: then most of the answers have rows.
     """
     faults = faults and (crowded or draw(st.booleans()))
     names = list("abcdef"[: draw(st.sampled_from([2, 2, 3, 3, 4, 5, 6]))])

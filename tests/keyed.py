@@ -7,7 +7,6 @@ wide, and rows are drawn by a seed, which allows more of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from tests import indexes, reference
 from tests.conditions import Condition, edges, equal, sums
 from tests.filters import filters
-from tests.joins import COLUMNS, INTEGER, Case, likenesses
+from tests.joins import COLUMNS, INTEGER, Case
 
 VALUES: dict[str, Sequence[Any]] = {"k": (0, 1, 2, None), "x": (0, 1, 2**53), "f": (0.0, 1.0), "s": ("a", "ab", None)}
 """Each column's values, which join often; a null joins nothing."""
@@ -32,21 +31,15 @@ def cases(draw: st.DrawFn, *, faults: bool = False) -> Case:
     streams = names[: draw(st.integers(1, len(names)))]
     chance = np.random.default_rng(draw(st.integers(0, 2**32)))
     found = draw(st.lists(filters(names, faults=faults), max_size=1))
-    asked = {name: draw(sources(by_rows=len(streams) > 1)) for name in streams}
-    rows = {name: [draw_row(chance) for _ in range(ROWS[len(names)])] for name in names}
-    alike = draw(likenesses(streams)) if draw(st.integers(0, 4)) == 0 else []
-    for other in alike[1:]:
-        rows[other], asked[other] = rows[alike[0]], replace(asked[other], delay=asked[alike[0]].delay)
     return Case(
-        streams=asked,
+        streams={name: draw(sources(by_rows=len(streams) > 1)) for name in streams},
         clocks=dict.fromkeys(streams, INTEGER),
         tables=names[len(streams) :],
-        rows=rows,
+        rows={name: [draw_row(chance) for _ in range(ROWS[len(names)])] for name in names},
         joins=draw(graphs(names, faults=faults)),
         filters=found,
         batch_rows=draw(st.sampled_from([1, 2, 3, 7])),
         index=draw(st.none() | indexes.choices(tuple(names))),
-        shared=alike,
     )
 
 

@@ -230,10 +230,10 @@ class NewestOfEach:
 
     def restore(self, marks: Mapping[str, pa.Array]) -> None:
         """Go on with their counts; a row has left if so many have come after it, and another name may need it."""
-        kept = marks[RANK].to_numpy()
-        ids = np.arange(len(kept))
-        self._later.put(ids, kept)
-        self._until.put(ids, np.where(kept < self._count, STAYS, HAS_LEFT))
+        later = marks[RANK].to_numpy()
+        ids = np.arange(len(later))
+        self._later.put(ids, later)
+        self._until.put(ids, np.where(later < self._count, STAYS, HAS_LEFT))
         if self._serials is not None:
             self._serials.put(ids, marks[SERIAL].to_numpy())
 

@@ -146,7 +146,7 @@ def test_one_source_under_two_names() -> None:
     assert answer(text, {"a": ORDERS, "b": ORDERS.slice(0, 2)}) == []
     told = [eddy.Stream("a", time="at", delay=1), eddy.Stream("b", time="at", delay=2)]
     with pytest.raises(QueryError, match='it is iterated over once, and the statement has it as "a"'):
-        answer(text, {"orders": iter([ORDERS])}, streams=told)
+        eddy.run_local(eddy.Statement(text, streams=told), {"orders": iter([ORDERS])})
 
 
 def test_the_policy_of_a_hint_counts_where_nobody_names_one() -> None:
