@@ -54,8 +54,13 @@ def _section(part: Section, path: tuple[str, ...], *, partly: bool) -> Schema:
     keys = {name: _key(key, (*path, name)) for name, key in part.keys.items()}
     found: Schema = {"type": "object", "description": part.text, "properties": {**keys, **parts}}
     found["additionalProperties"] = False if part.others is None else _others(part, part.others, path)
-    required = [] if partly else list(_list_required(part))
-    return {**found, "required": required} if required else found
+    if not partly:
+        if required := list(_list_required(part)):
+            found["required"] = required
+        # Of a part and what may stand instead of it one is needed.
+        if either := [{"anyOf": [{"required": [one]} for one in names]} for names in part.instead.items()]:
+            found["allOf"] = either
+    return found
 
 
 def _others(part: Section, key: ConfigKey, path: tuple[str, ...]) -> Schema:
