@@ -38,7 +38,7 @@ LETTERS = "btijlfdmnsukzxav"
 """The columns of `rows.TABLE` that expressions are made of, which every view has."""
 
 KEYS = (0, 1, 2, None)
-STEP, SPREAD, MOST, BATCHES = 20, 35, 6, 3
+STEP, SPREAD, MOST, BATCHES = 20, 35, 12, 3
 """Seconds from a micro-batch to the next, and those over which its rows are spread; rows at most; micro-batches."""
 
 ALIKE = [*zip("isfmzbltak", "judnzbijak", strict=True)]
@@ -152,7 +152,7 @@ class Expressions:
     def equal(self, one: Input, other: Input, *, by_key: bool = False) -> str:
         """An equality, mostly one that some rows satisfy."""
         left, right = KEY, KEY
-        if not by_key and self.writer.often(0.35):
+        if not by_key and self.writer.often(0.15):
             left, right = self.random.choice(ALIKE)
         sides = [self.call(one, left), self.call(other, right)]
         if (left, right) == (KEY, KEY) and not by_key and self.writer.often(0.2):
@@ -179,7 +179,7 @@ class Expressions:
             [f"{b} > {a}", f"{b} < {a} + {seconds(2)}"],
             [f"{a} = {b}"],
         ]
-        return self.random.choice(forms)
+        return self.random.choices(forms, [4, 4, 4, 2, 1])[0]
 
     def loose(self, one: Input, other: Input) -> list[str]:
         """Conditions on times that Spark need not find a bound in, or none."""
@@ -209,7 +209,9 @@ class Rows:
 
     def _batch(self, before: Mapping[str, Sequence[Sequence[Row]]], number: int) -> list[Row]:
         first = max(number * STEP, self._watermark(before) + 1)
-        rows = [self._row(first, number * STEP + SPREAD) for _ in range(self.random.randint(0, MOST))]
+        # Now and then a micro-batch has none.
+        count = self.random.choice([0, *range(MOST // 2, MOST)])
+        rows = [self._row(first, number * STEP + SPREAD) for _ in range(count)]
         # Spark drops by the watermark of the micro-batch before. What has no key it drops before it looks at the time.
         known = {view: [[row for row in rows if row.key is not None] for rows in past] for view, past in before.items()}
         old = self._watermark({view: past[:-1] for view, past in known.items()})
@@ -218,7 +220,7 @@ class Rows:
         return rows
 
     def _row(self, first: int, last: int) -> Row:
-        key = self.random.choice((*KEYS, *KEYS[:2]))
+        key = self.random.choice((*KEYS, *KEYS[:2], *KEYS[:2]))
         return Row(self.random.randint(first, last), key, self.random.randrange(TABLE.num_rows))
 
     def _last(self) -> list[Row]:

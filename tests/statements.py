@@ -132,7 +132,7 @@ class _Builder:
             )
         own = replace(one, shown={name: name for name in one.shown})
         inner = Expressions(self.write, lambda _, name: self.write.name(name))
-        where = f" {self.write.word('where')} {inner.make(own)}" if not self.late and self.write.often(0.4) else ""
+        where = f" {self.write.word('where')} {inner.make(own)}" if not self.late and self.write.often(0.15) else ""
         return f"{self.write.word('select')} {columns} {self.write.word('from')} {base}{where}"
 
     def column(self, one: Input, base: str) -> str:
@@ -188,7 +188,7 @@ class _Builder:
             links = [self.say.equal(streams[-1], one, by_key=self.late), *times(streams[-1], one)]
         else:
             links = [self.say.equal(self.random.choice(scope), one)] if self.write.often(0.85) else []
-        if links and not self.late and self.write.often(0.2):
+        if links and not self.late and self.write.often(0.1):
             links.append(self.say.between(self.random.choice(scope), one))
         return links
 
@@ -243,7 +243,7 @@ class _Builder:
     def build(self) -> Asked:
         source = self._write_from()
         if not self.late:
-            self.where += [self.say.make(one) for one in self.inputs if self.write.often(0.25)]
+            self.where += [self.say.make(one) for one in self.inputs if self.write.often(0.15)]
         self.random.shuffle(self.where)
         conditions = f" {self.write.word('and')} ".join(self.where)
         source += f"{self.write.space()}{self.write.word('where')} {conditions}" if conditions else ""
