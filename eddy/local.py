@@ -21,6 +21,7 @@ from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query import Query, Statement
 from eddy.query.explain import explain
+from eddy.sql.values.name_case import fold_case
 from eddy.tuples.arrow import no_rows, one_batch
 from eddy.tuples.pandas_frames import is_frame, make_frame
 
@@ -212,18 +213,21 @@ def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Que
     if not statement.tree.is_selection:
         raise QueryError(
             "run_local: the statement has expressions, groups or DISTINCT, which Spark evaluates after the eddy; run "
-            "it by eddy.attach, or select columns and compute the rest from the results"
+            "it on Spark, or select columns and compute the rest from the results"
         )
-    for name in set(statement.sources.values()):
-        named = [alias for alias, source in statement.sources.items() if source == name]
-        if len(named) > 1 and isinstance(data.get(name), Iterator):
+    for name, one in data.items():
+        named = [alias for alias, source in statement.sources.items() if fold_case(source) == fold_case(name)]
+        if len(named) > 1 and isinstance(one, Iterator):
             raise QueryError(
                 f'data "{name}": it is iterated over once, and the statement has it as {quote(named)}; give a list of '
                 "its parts, or a table"
             )
     given = {alias: _peek(alias, one) for alias, one in statement.arrange(data).items()}
     columns = {alias: names for alias, (names, _) in given.items()}
-    return statement.with_columns(columns).query, {alias: one for alias, (_, one) in given.items()}
+    asked = statement.with_columns(columns)
+    if asked.after is not None:
+        raise QueryError("run_local: select: two columns have one name; give one of them an alias")
+    return asked.query, {alias: one for alias, (_, one) in given.items()}
 
 
 def _peek(name: str, data: Data) -> tuple[list[str], Data]:

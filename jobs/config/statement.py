@@ -16,6 +16,7 @@ from eddy.jobs.config.references import anything, import_function
 from eddy.query import Filter, Query, Statement, Stream
 from eddy.query.statements.tree import Source
 from eddy.redaction import KeyPath
+from eddy.sql.values.name_case import find_own
 
 FindColumns = Callable[[str, str, Mapping[str, Any]], Sequence[str] | None]
 """Finds the columns of an input by its kind, which is one of KINDS, its name, and what the file says of its source.
@@ -94,6 +95,8 @@ def build_stated(
             known, wrong = _find_known(read, find_columns)
             stated = stated.with_columns(known)
         query = stated.query
+        if stated.after is not None and asked.tree.is_selection:
+            raise QueryError("select: two columns have one name, which sinks refuse; give one of them an alias")
         # What is found to be wrong with its parts later stands in the statement.
         parts: list[KeyPath] = [("query", "select"), *(("query", key) for key in LISTS if not said[key])]
         for one in query.filters:
@@ -155,7 +158,8 @@ def _call_inputs(sources: Sequence[Source], read: dict[str, Any], mistakes: Mist
     called: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
     moved: dict[KeyPath, KeyPath] = {}
     for source in sources:
-        kind = next((kind for kind in KINDS if source.name in given[kind]), None)
+        own = find_own(source.name, [name for kind in KINDS for name in given[kind]])
+        kind = next((kind for kind in KINDS if own in given[kind]), None)
         if kind is None:
             known = [name for kind in KINDS for name in given[kind]]
             told = str(unknown_name("stream or table", source.name, known, where=STATEMENT))
@@ -163,10 +167,10 @@ def _call_inputs(sources: Sequence[Source], read: dict[str, Any], mistakes: Mist
             continue
         if source.is_stream and kind == "tables":
             mistakes.add(PLACE, f'"{source.name}" is one of [tables], and no stream; leave the word STREAM out')
-        called[kind][source.alias] = _keep_name(given[kind][source.name], source.name)
-        moved[kind, source.alias] = (kind, source.name)
+        called[kind][source.alias] = _keep_name(given[kind][own], own)
+        moved[kind, source.alias] = (kind, own)
     for kind in KINDS:
-        unread = given[kind].keys() - {source.name for source in sources}
+        unread = given[kind].keys() - {own for of, own in moved.values() if of == kind}
         # A statement from outside reads what it likes.
         for name in () if PLACE in mistakes.outside or mistakes.has_within(PLACE) else unread:
             mistakes.add((kind, name), "the statement in [query] sql does not read it; leave it out")

@@ -159,7 +159,7 @@ def test_what_is_refused(text: str, said: str) -> None:
 
 def test_what_only_spark_does_needs_spark() -> None:
     asked = eddy.Statement("SELECT o.price + 1 AS more FROM STREAM orders AS o")
-    with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it by eddy\.attach"):
+    with pytest.raises(QueryError, match=r"run_local: the statement has expressions, .* run it on Spark"):
         eddy.run_local(asked, {"orders": []})
     assert eddy.explain(asked).endswith("after the eddy, by Spark\n  SELECT `o_price` + 1 AS `more` FROM answer")
 

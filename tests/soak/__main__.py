@@ -7,9 +7,9 @@
     python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
 
 The kinds: joins, later (results that are told at their end, or at ticks), filters (queries in process), spark (queries
-through Spark), states, parcels, files, settings (bad inputs), overload (a burst, a hot key, a stream that stalls and
-more, in memory that is measured), faults (tasks that are killed, slow or raise, for 200 micro-batches), batches
-(micro-batches in a row, whose time and state must not grow).
+through Spark), statements (texts that Spark's own SQL answers as well), states, parcels, files, settings (bad inputs),
+overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that are
+killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow).
 """
 
 from __future__ import annotations
@@ -20,27 +20,34 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.eddy.spark.servers import session
 from tests.eddy.spark.test_retried import survived
-from tests.soak import batches
+from tests.soak import batches, queries, statements
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
-from tests.soak.queries import FILTERS, JOINS, TOLD_LATER, through
+from tests.soak.queries import FILTERS, JOINS, TOLD_LATER
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ALONE: tuple[Hunt[Any], ...] = (JOINS, TOLD_LATER, FILTERS, *INPUTS)
 
 HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
 
+ON_SPARK: dict[str, Callable[[SparkSession], Hunt[Any]]] = {"spark": queries.through, "statements": statements.through}
+"""The kinds that need a session."""
+
 CASES = {
     "joins": 5_000,
     "later": 1_000,
     "filters": 2_000,
     "spark": 100,
+    "statements": 200,
     "states": 5_000,
     "parcels": 5_000,
     "files": 5_000,
@@ -76,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 FIGURES = {
-    "queries compared": ("joins", "later", "filters", "spark"),
+    "queries compared": ("joins", "later", "filters", "spark", "statements"),
     "faults survived": ("faults",),
     "overloads borne": ("overload",),
     "micro-batches in a row": ("batches",),
@@ -99,12 +106,12 @@ def _run(kind: str, seed: int, start: int, stop: int) -> Caught:
     if kind == "batches":
         return batches.run(stop - start)
     with tempfile.TemporaryDirectory() as folder:
-        if kind != "spark":
+        if kind not in ON_SPARK:
             return HUNTS[kind].run(seed, start, stop)
         spark = session(Path(folder))
         spark.sparkContext.setLogLevel("ERROR")
         try:
-            return through(spark).run(seed, start, stop)
+            return ON_SPARK[kind](spark).run(seed, start, stop)
         finally:
             spark.stop()
 

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from eddy.errors import QueryError, quote
 from eddy.query.emit import TICK
 from eddy.query.inputs import Stream
 from eddy.query.statements.input_names import InputNames
+from eddy.query.statements.spark_words import find_column_words, is_argument, is_name, split_parts, write_part
 from eddy.query.statements.tree import Selected, SelectTree, Written
 from eddy.sql.bind.writer import backtick
 from eddy.sql.text.reader import Token
+from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, TextSpan
 
 RESULT_TIME = "result_time"
@@ -27,9 +30,6 @@ RESULT_TIME = "result_time"
 
 ANSWER = "{answer}"
 """What stands for the eddy's answer in Spark's text."""
-
-NO_COLUMN = frozenset({"AS", "TO", "INTERVAL", "."})
-"""Words before a word that is no column: a type, a unit, a field."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +68,21 @@ def make_after(tree: SelectTree, names: InputNames, streams: Sequence[Stream], o
     return After(text=f"{head}{ANSWER}{tail}", outputs=list(made.outputs.items()), time=time)
 
 
+MOST_DIGITS = 9
+"""Of the place of an entry in the list."""
+
+MAKES_GROUPS = frozenset({"WINDOW", "SESSION_WINDOW", "GREATEST", RESULT_TIME.upper()})
+"""What a computed entry begins with that groups are made by where GROUP BY ALL says so."""
+
+
+class _Entry(NamedTuple):
+    """An entry of the list, with the times in it."""
+
+    name: str
+    times: set[str]
+    may_group: bool
+
+
 @dataclass
 class _Writer:
     """Writes parts for Spark, and notes the columns in them."""
@@ -78,35 +93,72 @@ class _Writer:
     own_time: str | None = None
     outputs: dict[Column, str] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
+    entries: list[_Entry] = field(default_factory=list)
+    aliases: frozenset[tuple[str, int]] = frozenset()
     newest: str = backtick(RESULT_TIME)
     asks_newest: bool = False
 
     @property
     def times(self) -> list[Column]:
         """The event times of all streams."""
-        return [Column(one.name, one.time) for one in self.streams if one.time is not None]
+        return [self._spell(Column(one.name, one.time), ()) for one in self.streams if one.time is not None]
+
+    def _spell(self, column: Column, used: Iterable[Column]) -> Column:
+        """Spell a column as its input does; where that is not known, as it was spelled before."""
+        known = (self.names.columns or {}).get(str(column.stream))
+        if known is None:
+            known = [one.name for one in used if one.stream == column.stream]
+        return Column(column.stream, find_own(column.name, known))
 
     def write_statement(self) -> tuple[str, str, set[str]]:
         """Write what stands before the answer's name and behind it; gives also the times by which groups are made."""
         tree = self.tree
+        self.entries = []
         selected, in_list = self._write_all(text for one in tree.selected for text in self.write_selected(one))
         grouped, in_group = self._write_all(map(self.write, [tree.group] if tree.group is not None else []))
+        if tree.group is not None:
+            in_group |= self._find_times(tree.group)
         if self.own_time is not None and self.own_time not in in_list | in_group and self._adds_time:
             # The answer at a tick is one of that tick, and what ended did so at a time: results have it as their last.
             selected.append(backtick(self.own_time))
             in_list.add(self.own_time)
             if grouped:
-                grouped, in_group = [f"{grouped[0]}, {backtick(self.own_time)}"], {self.own_time}
+                grouped, in_group = [self._group_by_own(grouped[0])], {self.own_time}
+        self.aliases = self._list_aliases()
         having, _ = self._write_all(map(self.write, [tree.having] if tree.having is not None else []))
+        self.aliases = frozenset()
         head = f"SELECT {'DISTINCT ' if tree.distinct else ''}{', '.join(selected)} FROM "
         parts = (("GROUP BY", grouped), ("HAVING", having))
         tail = "".join(f" {word} {part}" for word, written in parts for part in written)
         return head, tail, in_group if tree.group is not None else in_list if tree.distinct else set()
 
+    def _find_times(self, group: Written) -> set[str]:
+        """Find the times in entries of the list that groups are made by, where these are named by place or alias."""
+        found: set[str] = set()
+        for part in split_parts(group.words):
+            if is_name(part) and part[0].key == "ALL":
+                found |= {time for entry in self.entries if entry.may_group for time in entry.times}
+            elif len(part) == 1 and part[0].text.isdigit() and (place := int(part[0].text[:MOST_DIGITS])):
+                found |= {time for entry in self.entries[place - 1 : place] for time in entry.times}
+            elif is_name(part) and self.names.find_written([part[0].name], part[0]) is None:
+                own = fold_case(part[0].name)
+                found |= {time for entry in self.entries if fold_case(entry.name) == own for time in entry.times}
+        return found
+
+    def _list_aliases(self) -> frozenset[tuple[str, int]]:
+        """List the names that HAVING sees before columns of inputs: those of the list that groups are not made by."""
+        parts = split_parts(self.tree.group.words) if self.tree.group is not None else []
+        grouped = {fold_case(part[-1].name) for part in parts if _is_chain(part)}
+        return frozenset(fold_case(entry.name) for entry in self.entries) - grouped
+
     @property
     def _adds_time(self) -> bool:
         """Whether results get the time at which they were told although nobody asks for it: all but groups of ends."""
         return self.own_time == TICK or (self.tree.group is None and not self.tree.distinct)
+
+    def _group_by_own(self, group: str) -> str:
+        """Write what groups are made by with their own time; ALL means it too, since it is in the list."""
+        return group if group.upper() == "ALL" else f"{group}, {backtick(str(self.own_time))}"
 
     def _write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
         """Write some parts; gives the times in them too."""
@@ -121,11 +173,23 @@ class _Writer:
     def write_selected(self, one: Selected) -> Iterator[str]:
         """Write an entry of the list."""
         if one.words is not None and (one.column is None or self._is_of_group(one.words)):
-            name = one.alias or (one.words.words[-1].name if one.column else self._read(one.words))
+            name = one.alias or (
+                one.words.words[-1].name if one.column else write_part(one.words, self.tree.place.text)
+            )
+            before, self.used = self.used, set()
             yield f"{self.write(one.words)} AS {backtick(name)}"
+            first = one.words.words[0].key
+            self._note(name, may_group=first in MAKES_GROUPS or first == str(self.own_time).upper(), before=before)
             return
         for column, name in self.names.read_selected(one):
+            before, self.used = self.used, set()
             yield f"{self._name(column)} AS {backtick(name)}"
+            self._note(name, may_group=True, before=before)
+
+    def _note(self, name: str, *, may_group: bool, before: set[str]) -> None:
+        """Note an entry with its times, and add them to those before."""
+        self.entries.append(_Entry(name=name, times=self.used, may_group=may_group))
+        self.used = before | self.used
 
     def _is_of_group(self, part: Written) -> bool:
         """Tell whether what looks like a column is none of an input's, but of what groups are made by."""
@@ -133,34 +197,23 @@ class _Writer:
 
     def write(self, part: Written) -> str:
         """Write a part with its columns as the answer calls them."""
-        words, text, done, place = part.words, self.tree.place.text, part.words[0].start, 0
+        words, text, done = part.words, self.tree.place.text, part.words[0].start
         parts: list[str] = []
-        while place < len(words):
-            chain = self._find_chain(words, place)
-            found = self._replace(words, place, chain) if chain else None
-            if found is None:
-                place += max(2 * chain - 1, 1)
-                continue
-            written, taken = found
-            parts += [text[done : words[place].start], written]
-            done = words[place + taken - 1].end
-            place += taken
+        for place, chain in find_column_words(words):
+            found = self._replace(words, place, chain) if words[place].start >= done else None
+            if found is not None:
+                written, taken = found
+                parts += [text[done : words[place].start], written]
+                done = words[place + taken - 1].end
         return "".join([*parts, text[done : words[-1].end]])
-
-    def _find_chain(self, words: Sequence[Token], place: int) -> int:
-        """Count the names with dots between them that begin at a word."""
-        if not words[place].is_name or (place and (words[place - 1].key in NO_COLUMN or _is_literal(words[place - 1]))):
-            return 0
-        count = 1
-        while [word.key for word in words[place + 2 * count - 1 :][:1]] == ["."] and _is_name(words, place + 2 * count):
-            count += 1
-        return count
 
     def _replace(self, words: Sequence[Token], place: int, chain: int) -> tuple[str, int] | None:
         """Write a column as the answer calls it; says how many words it stands for."""
         end = place + 2 * chain - 1
         if words[end : end + 1] and words[end].key == "(":
             return self._replace_call(words, place) if chain == 1 else None
+        if chain == 1 and fold_case(words[place].name) in self.aliases and not is_argument(words, place):
+            return None
         found = self.names.find_written([word.name for word in words[place:end:2]], words[place])
         if found is None:
             return None
@@ -182,16 +235,12 @@ class _Writer:
             return self._use_newest(), 3
         if name.key != "GREATEST" or not self.times:
             return None
+        end = next(at for at in range(place, len(words)) if words[at].key == ")" or at + 1 == len(words))
         columns: list[Column | None] = []
-        at = place + 2
-        while at < len(words) and (chain := self._find_chain(words, at)):
-            names = [word.name for word in words[at : at + 2 * chain - 1 : 2]]
-            found = self.names.find_written(names, words[at])
-            columns.append(found[0] if found is not None else None)
-            at += 2 * chain
-            if words[at - 1 : at] and words[at - 1].key == ")":
-                return (self._use_newest(), at - place) if set(columns) == set(self.times) else None
-        return None
+        for part in split_parts(words[place + 2 : end]):
+            found = self.names.find_written([word.name for word in part[::2]], part[0]) if _is_chain(part) else None
+            columns.append(self._spell(found[0], self.times) if found is not None else None)
+        return (self._use_newest(), end - place + 1) if set(columns) == set(self.times) else None
 
     def _use_newest(self) -> str:
         self.asks_newest = True
@@ -205,6 +254,7 @@ class _Writer:
 
     def _name(self, column: Column) -> str:
         """Give the name that a column has in the answer."""
+        column = self._spell(column, (*self.times, *self.outputs))
         if column not in self.outputs:
             name = f"{column.stream}_{column.name}"
             while name in (*self.outputs.values(), RESULT_TIME, self.own_time):
@@ -220,10 +270,6 @@ class _Writer:
             raise self._error("no column of it is found; write each with its input before it, as in o.price")
         self.outputs[self.times[0]] = f"{self.times[0].stream}_{self.times[0].name}"
 
-    def _read(self, part: Written) -> str:
-        """Read a part as it is written, on one line."""
-        return " ".join(self.tree.place.text[part.words[0].start : part.words[-1].end].split())
-
     def choose_time(self, used: set[str]) -> str | None:
         """Choose the time by which groups close, among those that they are made by."""
         if len(used) > 1:
@@ -235,8 +281,8 @@ class _Writer:
             what = "DISTINCT" if self.tree.group is None else "GROUP BY"
             raise self._error(
                 f"{what} without a time: no group ever closes; add an event time, such as "
-                f"window({self.own_time or RESULT_TIME}(), '1 minute'), or group the frame that attach gives, for "
-                "another output mode"
+                f"window({self.own_time or RESULT_TIME}(), '1 minute'), or select columns alone, and group them after "
+                "the eddy in another output mode"
             )
         return next(iter(used), None)
 
@@ -250,9 +296,7 @@ def _list_names(part: Written) -> list[str]:
     return [word.name for word in part.words[::2]]
 
 
-def _is_name(words: Sequence[Token], place: int) -> bool:
-    return place < len(words) and words[place].is_name
-
-
-def _is_literal(word: Token) -> bool:
-    return word.kind == "number" or word.is_text
+def _is_chain(words: Sequence[Token]) -> bool:
+    """Tell whether words are names with dots between them."""
+    names, dots = words[::2], words[1::2]
+    return len(words) % 2 == 1 and all(word.is_name for word in names) and all(word.key == "." for word in dots)

@@ -65,20 +65,25 @@ class _Building:
         if not streams:
             raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
-        tree = self.asked.tree
         emit = self._read_emit([*streams.values()])
-        after = None if tree.is_selection else make_after(tree, self.names, [*streams.values()], name_time(emit))
+        is_plain = self.asked.tree.is_selection and not self._repeats_names()
+        after = None if is_plain else make_after(self.asked.tree, self.names, [*streams.values()], name_time(emit))
         query = Query(
             streams=[*streams.values()],
-            tables=[Table(one.alias) for one in sources if one.alias not in streams],
+            tables=[Table(one.alias) for one in self._list_tables()],
             filters=self._make_filters([node for node in distinct if node not in joins], next(iter(streams))),
             select=[f"{write_column(column)} AS {write_name(name)}" for column, name in self._list_outputs(after)],
-            cross=any(one.kind is JoinKind.CROSS for one in sources) and not self._is_connected(joins, [*streams]),
+            cross=self._is_cross(joins, [*streams]),
             emit=emit,
             **asked,
             **self.asked.options,
         )
         return query, after
+
+    def _repeats_names(self) -> bool:
+        """Tell whether two columns of the list have one name, which Spark takes, and the eddy does not."""
+        names = [name for one in self.asked.tree.selected for _, name in self.names.read_selected(one)]
+        return len({*names}) < len(names)
 
     def _read_emit(self, streams: Sequence[Stream]) -> Emit:
         """Read when a combination is told."""
@@ -107,10 +112,24 @@ class _Building:
             not isinstance(node, UserCall) and len(_find_inputs(node)) > 1 and _name_node(node) not in self.asked.named
         )
 
-    def _is_connected(self, joins: Sequence[Node], streams: Sequence[str]) -> bool:
-        """Tell whether joins lead from every stream to all inputs."""
+    def _list_tables(self) -> list[Source]:
+        """List the tables: those that are asked for a match stand behind those that are joined, as they are written."""
+        tables = [one for one in self.asked.tree.sources if not self.asked.is_stream(one)]
+        return sorted(tables, key=lambda one: one.kind in _EXISTENCE)
+
+    def _is_cross(self, joins: Sequence[Node], streams: Sequence[str]) -> bool:
+        """Tell whether some inputs are joined by no condition, and the statement says so."""
         sets = [_find_inputs(node) for node in joins]
-        return all({*self.names.joined} <= find_reachable(stream, sets) for stream in streams)
+        reached = [find_reachable(stream, sets) for stream in streams]
+        apart = [one for one in self.asked.tree.sources if one.kind not in _EXISTENCE]
+        apart = [one for one in apart if not all(one.alias in found for found in reached)]
+        if apart and not any(one.kind is JoinKind.CROSS for one in self.asked.tree.sources):
+            raise self.names.place.error(
+                f'no condition joins "{apart[-1].alias}" with all others; add one, or write CROSS JOIN for every '
+                "combination",
+                apart[-1].span,
+            )
+        return bool(apart)
 
     def _read_join(self, source: Source) -> Iterator[Node]:
         """Give the conditions of a join, one by one; those of a subquery are the first."""

@@ -36,12 +36,21 @@ class InputNames:
         return {(one.alias, fold_case(ref.column.name)): ref for one in self.sources for ref in one.using}
 
     def list_seen(self, source: Source | None = None) -> list[str]:
-        """List the inputs that the condition of a join sees, or those that WHERE and SELECT do."""
+        """List the inputs that the condition of a join sees, or those that WHERE and SELECT do.
+
+        A join sees what it joins: nothing from before the last comma.
+        """
         if source is None:
             return self.joined
-        aliases = [one.alias for one in self.sources]
-        earlier = aliases[: aliases.index(source.alias)]
-        return [*(alias for alias in earlier if alias in self.joined), source.alias]
+        seen: list[str] = []
+        for one in self.sources:
+            if one.kind is JoinKind.LISTED:
+                seen.clear()
+            if one.alias == source.alias:
+                break
+            if one.kind not in ASKED:
+                seen.append(one.alias)
+        return [*seen, source.alias]
 
     def qualify(self, node: Node, source: Source | None = None) -> Node:
         """Give every column of a condition its input."""
@@ -72,10 +81,11 @@ class InputNames:
             column = self.find(selected.column, self.joined)
             yield column, selected.alias or selected.column.column.name
         elif selected.every_of is None:
-            yield from self.list_every(selected.span)
+            yield from self.list_every(selected.span).shown
         else:
             alias = self.find_input(selected.every_of, self.joined, selected.span)
-            yield from self.list_columns(alias, selected.span)
+            every = self.list_every(selected.span) if self.shared else None
+            yield from self.list_columns(alias, selected.span) if every is None else every.list_of(alias)
 
     def find_own(self, ref: Ref, source: Source) -> Column:
         """Find a column of an input."""
@@ -128,16 +138,43 @@ class InputNames:
         known = sorted({column for names in visible.values() for column in names or ()})
         raise self.place.unknown("column", name, known, ref.span)
 
-    def list_columns(self, alias: str, span: TextSpan) -> list[tuple[Column, str]]:
+    def list_columns(self, alias: str, span: TextSpan) -> list[Output]:
         """List the columns of an input with their names, for a `*`."""
         visible = self._list_visible(alias)
         if visible is None:
             raise self.place.error("what columns there are is not known here; list those that you want", span)
         return [(self._read_through(alias, name, span), name) for name in visible]
 
-    def list_every(self, span: TextSpan) -> list[tuple[Column, str]]:
-        """List the columns of all inputs as Spark does: those that are shared once, before all others."""
-        shared = {fold_case(ref.column.name): ref for ref in self.shared.values()}
-        first = [(self.find(ref, self.joined), ref.column.name) for ref in shared.values()]
-        every = [one for alias in self.joined for one in self.list_columns(alias, span)]
-        return [*first, *(one for one in every if fold_case(one[1]) not in shared)]
+    def list_every(self, span: TextSpan) -> _Outputs:
+        """List the columns of all inputs in Spark's order: each USING puts its columns before all that it joins."""
+        parts: list[_Outputs] = []
+        for one in self.sources:
+            own = [] if one.kind in ASKED else self.list_columns(one.alias, span)
+            if one.kind in (JoinKind.FIRST, JoinKind.LISTED):
+                parts.append(_Outputs(own))
+            else:
+                parts[-1] = parts[-1].join(own, [fold_case(ref.column.name) for ref in one.using])
+        return _Outputs([one for part in parts for one in part.shown], [one for part in parts for one in part.hidden])
+
+
+Output = tuple[Column, str]
+"""A column, with its name in the answer."""
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """What inputs that are joined show, and what USING hides: only who names the input sees that."""
+
+    shown: Sequence[Output]
+    hidden: Sequence[Output] = ()
+
+    def join(self, other: Sequence[Output], using: Sequence[tuple[str, int]]) -> _Outputs:
+        """Give what a join with another input shows."""
+        left = {fold_case(name): (column, name) for column, name in reversed(self.shown)}
+        shared = [left[name] for name in using if name in left]
+        rest = [one for one in (*self.shown, *other) if fold_case(one[1]) not in using]
+        return _Outputs([*shared, *rest], [*(one for one in other if fold_case(one[1]) in using), *self.hidden])
+
+    def list_of(self, alias: str) -> list[Output]:
+        """List the columns of one input, those that are hidden first, as Spark does."""
+        return [one for one in (*self.hidden, *self.shown) if one[0].stream == alias]

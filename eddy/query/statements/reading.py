@@ -13,39 +13,44 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from eddy.errors import QueryError
+from eddy.query.statements.spark_words import FLINK, NO_RANKS, refuse_words, split_alias
 from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Told, Watermark, Written
 from eddy.query.statements.views import Named, add_clock, make_view
 from eddy.query.statements.windows import read_every, read_length, read_window
 from eddy.sql.text import grammar
-from eddy.sql.text.reader import Token, TokenReader
-from eddy.sql.text.special_forms import NO_SUBQUERIES
+from eddy.sql.text.reader import DEEPEST_BRACKETS, Token, TokenReader
 from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Place, Ref
 
-_AFTER_EDDY = "belongs after the eddy: attach the rest, and {how} the frame that it gives"
+_UNSORTED = "a stream has no last row to be sorted before; sort what a sink has"
+_UNCUT = "a stream has no first rows; limit what a sink has"
 _REFUSED = {
-    "ORDER": "a stream has no last row to be sorted before; sort what a sink has",
-    "SORT": "a stream has no last row to be sorted before; sort what a sink has",
-    "LIMIT": "a stream has no first rows; limit what a sink has",
-    "OFFSET": "a stream has no first rows; limit what a sink has",
-    "UNION": "write a statement for each part, and unite the frames that attach gives",
-    "EXCEPT": "write a LEFT ANTI JOIN with a table",
-    "MINUS": "write a LEFT ANTI JOIN with a table",
-    "INTERSECT": "write a LEFT SEMI JOIN with a table",
-    "WINDOW": "window functions belong after the eddy",
-    "QUALIFY": "window functions belong after the eddy",
-    "LATERAL": "explode the column before the eddy",
-    "PIVOT": _AFTER_EDDY.format(how="pivot"),
-    "TABLESAMPLE": "sample the frame before the eddy",
+    **dict.fromkeys(("ORDER", "SORT", "CLUSTER", "DISTRIBUTE"), _UNSORTED),
+    **dict.fromkeys(("LIMIT", "OFFSET"), _UNCUT),
+    "UNION": "write a statement for each part, and unite what they give after the eddy, or unite the inputs before the "
+    "eddy, in one view or frame",
+    "EXCEPT": "write a LEFT ANTI JOIN with a table; what is no table belongs after the eddy",
+    "MINUS": "write a LEFT ANTI JOIN with a table; what is no table belongs after the eddy",
+    "INTERSECT": "write a LEFT SEMI JOIN with a table; what is no table belongs after the eddy",
+    "WINDOW": NO_RANKS,
+    "QUALIFY": NO_RANKS,
+    "PIVOT": "it belongs after the eddy: pivot what the statement gives",
+    "UNPIVOT": "it belongs after the eddy: unpivot what the statement gives",
+    "TABLESAMPLE": "it belongs before the eddy: sample the view or frame that the statement reads",
 }
-_OUTER = "only inner joins are there, and LEFT SEMI and LEFT ANTI joins with tables; what has no match is not told"
+_OUTER = (
+    "only inner joins are there, and LEFT SEMI and LEFT ANTI joins with tables; what has no match is not told, and an "
+    "outer join with a table belongs after the eddy"
+)
 _REFUSED_JOINS = {
     "LEFT": _OUTER,
     "RIGHT": _OUTER,
     "FULL": _OUTER,
     "NATURAL": "name the columns, with USING (..)",
-    "LATERAL": NO_SUBQUERIES,
+    "LATERAL": "it asks for each row anew; what it works out belongs before the eddy, as columns of an input",
 }
+_GROUPS_BEHIND = "windows that tumble make groups after the eddy, by GROUP BY {instead}; those of joins are [RANGE ..]"
 # What goes on after an input, and so is not its alias.
 _CLAUSES = frozenset({"WHERE", "GROUP", "HAVING"})
 _FOLLOWING = _CLAUSES | {"ON", "USING", "JOIN", "INNER", "CROSS", "SEMI", "ANTI", "AS", *_REFUSED, *_REFUSED_JOINS}
@@ -129,7 +134,7 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     told = None if opened is None else _close_told(reader, opened)
     reader.expect("FROM", "after the select list")
     sources = list(_read_sources(reader, place, named))
-    where = grammar.boolean(reader) if reader.accept("WHERE") else None
+    where = _read_boolean(reader) if reader.accept("WHERE") else None
     group = _read_written(reader, _AFTER_GROUP, "GROUP BY") if reader.accept("GROUP", "BY") else None
     if group is None and reader.now.key == "HAVING":
         raise reader.error("HAVING goes with GROUP BY; a condition on rows stands in WHERE", reader.now)
@@ -147,15 +152,25 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     )
 
 
+def _read_boolean(reader: TokenReader) -> Node:
+    """Read the condition of a join, or that of WHERE."""
+    node = grammar.boolean(reader)
+    reader.check_height(node)
+    return node
+
+
 def _read_written(reader: TokenReader, following: Collection[str], place: str) -> Written:
     """Read words for Spark, up to one that goes on after them."""
     words: list[Token] = []
     depth = 0
     while reader.now.kind != "end" and (depth or reader.now.key not in following):
         depth += (reader.now.key in _OPENING) - (reader.now.key in _CLOSING)
+        if depth > DEEPEST_BRACKETS:
+            raise reader.too_deep(DEEPEST_BRACKETS, reader.now)
         words.append(reader.take())
     if not words:
         raise reader.stuck(f"expected an expression after {place}")
+    refuse_words(words, reader)
     return Written(words=words)
 
 
@@ -189,24 +204,16 @@ def _read_selected(reader: TokenReader) -> Selected:
         reader.accept(".", "*")
         return Selected(column=None, every_of=name, span=reader.span(start))
     if not _is_column(reader):
-        computed, called = _split_alias(_read_written(reader, _AFTER_ENTRY, "SELECT"))
+        words, called = split_alias(_read_written(reader, _AFTER_ENTRY, "SELECT").words)
         if called is None and reader.now.key == "AS":
             called = grammar.alias(reader, _AFTER_ENTRY)
-        return Selected(column=None, words=computed, alias=called, span=reader.span(start))
+        return Selected(column=None, words=Written(words=words), alias=called, span=reader.span(start))
     words = [reader.now, *([reader.look_ahead(), reader.look_ahead(2)] if reader.look_ahead().key == "." else [])]
     node = grammar.boolean(reader)
     assert isinstance(node, Ref)
     return Selected(
         column=node, words=Written(words=words), alias=grammar.alias(reader, _AFTER_ENTRY), span=reader.span(start)
     )
-
-
-def _split_alias(part: Written) -> tuple[Written, str | None]:
-    """Take the name from the end of an entry that has one without AS; behind other words it may be a part of it."""
-    *words, last = part.words
-    if words and last.is_name and words[-1].key in (")", "END"):
-        return Written(words=words), last.name
-    return part, None
 
 
 def _is_column(reader: TokenReader) -> bool:
@@ -284,11 +291,20 @@ def _read_named_input(reader: TokenReader) -> Source:
     while reader.accept("."):
         parts.append(grammar.identifier(reader))
     if reader.now.key == "(":
-        raise reader.error(
-            f'table functions such as "{parts[-1]}" are not supported; windows are [RANGE ..]', reader.now
-        )
+        raise _refuse_table_function(reader, parts[-1])
     span = reader.span(start)
     return Source(alias=parts[-1], name=".".join(parts), span=span, is_stream=is_stream, kind=JoinKind.FIRST)
+
+
+def _refuse_table_function(reader: TokenReader, name: str) -> QueryError:
+    """Build the error for a function in the place of an input; `TABLE(TUMBLE(..))` is one that Flink has."""
+    if name.upper() == "TABLE" and reader.look_ahead().is_name:
+        name = reader.look_ahead().text
+    instead = FLINK.get(name.upper())
+    way_out = (
+        _GROUPS_BEHIND.format(instead=instead) if instead else "give what it makes a name before the eddy, as a view"
+    )
+    return reader.error(f'table functions such as "{name}" are not supported; {way_out}', reader.now)
 
 
 def _accept_before_name(reader: TokenReader, word: str) -> bool:
@@ -316,7 +332,7 @@ def _read_condition(reader: TokenReader, source: Source) -> Source:
             raise reader.error("a CROSS JOIN has no condition; leave CROSS out", reader.now)
         return source
     if reader.accept("ON"):
-        return replace(source, on=grammar.boolean(reader))
+        return replace(source, on=_read_boolean(reader))
     if reader.accept("USING", "("):
         using = reader.read_list(_read_shared_column)
         reader.expect(")", "to close USING")

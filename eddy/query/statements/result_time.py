@@ -10,7 +10,7 @@ from eddy.errors import QueryError, quote
 from eddy.query.binding import Binding
 from eddy.sql import Column
 
-WHERE = "attach: time"
+WHERE = "time of the answer"
 """What errors call it."""
 
 MICROSECONDS = 1_000
@@ -30,10 +30,10 @@ def find_span(binding: Binding, name: str, stream: str) -> int:
         other = next(one for one in binding.query.streams if one.name != stream)
         own = next(one for one in binding.query.streams if one.name == stream)
         raise QueryError(
-            f'{WHERE}: "{name}" is the time of "{own.name}", and a result may have a row of it of any age, '
-            f'so nothing could be closed; give "{own.name}" a window, or add a condition such as {other.name}.'
-            f"{other.time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take a new name, for the newest time in "
-            "a result"
+            f'{WHERE}: "{name}" is the time of "{own.name}", and a result may have a row of it of any '
+            f'age, so nothing could be closed; give "{own.name}" a window, or add a condition such as {other.name}.'
+            f"{other.time} <= {own.name}.{own.time} + INTERVAL 1 HOUR, or take the newest time in a result: a new "
+            "name, or result_time() in a statement"
         )
     return max(math.ceil(horizon.ticks / MICROSECONDS), 0)
 
@@ -43,13 +43,13 @@ def check_clocks(binding: Binding) -> None:
     streams = binding.query.streams
     if missing := [stream.name for stream in streams if stream.time is None]:
         raise QueryError(
-            f"{WHERE}: expected streams with event times, got none for {quote(missing)}; name its column, as in "
-            f'Stream("{missing[0]}", time="at", delay="1 minute")'
+            f"{WHERE}: expected streams with event times, got none for {quote(missing)}; name its column, "
+            f'as in Stream("{missing[0]}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE'
         )
     if missing := [stream.name for stream in streams if stream.delay is None]:
         raise QueryError(
             f"{WHERE}: expected a delay for each stream, since there is no watermark without, got none for "
-            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute")'
+            f'{quote(missing)}; write Stream("{missing[0]}", .., delay="1 minute"), or DELAY OF INTERVAL 1 MINUTE'
         )
     for stream in streams:
         data_type = binding.types[Column(stream.name, str(stream.time))]

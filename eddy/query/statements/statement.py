@@ -23,7 +23,7 @@ from eddy.query.statements.building import build_query
 from eddy.query.statements.reading import read_statement
 from eddy.query.statements.tree import WHERE, SelectTree, Source
 from eddy.query.validation import fill, members
-from eddy.sql.values.name_case import fold_case
+from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Place
 
 Given = TypeVar("Given")
@@ -35,6 +35,9 @@ ONLY_SPARK = (
     "Spark alone evaluates it, in a Filter of a Query, or as a column of a view or frame that the statement reads"
 )
 """Where SQL has its place that statements have not."""
+
+LONGEST = 1_000_000
+"""Characters of a statement: people write a few thousand, and what a program makes of more belongs into a table."""
 
 HINTS = {"policy": 1, "cells": 1, "named": 2}
 """What a hint may say, and in how many words: NAMED gives a filter another name than its own."""
@@ -67,8 +70,7 @@ class Statement:
     tree: SelectTree = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str):
-            raise QueryError(f"{WHERE}: expected a text, got {write_repr(self.text)}")
+        _check_text(self.text)
         fill(self, "streams", members(self.streams, Stream, f"{WHERE}: streams"))
         for key in self.options:
             if key not in OPTIONS:
@@ -108,9 +110,9 @@ class Statement:
             raise QueryError(f'{WHERE}: expected inputs as {{"name": ..}}, got {type(given).__name__}')
         known = {*self.sources, *self.sources.values()}
         for name in given:
-            if name not in known:
+            if find_own(name, known) not in known:
                 raise unknown_name("input", name, known, where=WHERE)
-        found = {alias: given.get(alias, given.get(name)) for alias, name in self.sources.items()}
+        found = {alias: _find_given(given, alias, name) for alias, name in self.sources.items()}
         missing = [alias for alias, one in found.items() if one is None]
         if missing:
             raise QueryError(f"{WHERE}: expected data for every input, got none for {quote(missing)}")
@@ -144,8 +146,7 @@ class Statement:
 
     def find_told(self, source: Source) -> Stream | None:
         """Find what is said of a stream beside the text."""
-        told = {one.name: one for one in self.streams}
-        return told.get(source.alias) or told.get(source.name)
+        return _find_given({one.name: one for one in self.streams}, source.alias, source.name)
 
     def _check_aliases(self) -> None:
         seen = set[tuple[str, int]]()
@@ -166,3 +167,20 @@ class Statement:
                 raise QueryError(f'{WHERE}: hint "{name}": expected {plural(HINTS[name], "word")}, got {len(values)}')
             if name == "cells" and not values[0].isdigit():
                 raise QueryError(f'{WHERE}: hint "{name}": expected a whole number, got "{values[0]}"')
+
+
+def _check_text(text: object) -> None:
+    """Refuse what is no text, or too long for one."""
+    if not isinstance(text, str):
+        raise QueryError(f"{WHERE}: expected a text, got {write_repr(text)}")
+    if len(text) > LONGEST:
+        raise QueryError(
+            f"{WHERE}: expected at most {LONGEST:,} characters, got {len(text):,}; put long lists into a table, and "
+            "join that"
+        )
+
+
+def _find_given(given: Mapping[str, Given], alias: str, name: str) -> Given | None:
+    """Find what is given for an input, by its alias or by its name, in any case of letters."""
+    spelled = (alias, name, find_own(alias, given), find_own(name, given))
+    return next((given[one] for one in spelled if one in given), None)

@@ -18,8 +18,8 @@ from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Column, Place, Ref, TextSpan, UserCall, rename_refs
 
 ONLY_ONE = (
-    "a subquery here selects, projects and filters one input; make what joins or groups a view of the session, and "
-    "name that"
+    "a subquery here selects, projects and filters one input; what joins, computes or groups belongs before the eddy, "
+    "as an input of its own, or after it"
 )
 """What is inlined, and what to do with the rest."""
 
@@ -90,6 +90,12 @@ def add_clock(source: Source, watermark: Watermark | None, window: Window | None
         if own is not None and inner is not None:
             raise place.error(f"the subquery has a {name} already; leave one out", source.span)
     view = source.view or View()
+    if isinstance(window, Rows) and view.where:
+        raise place.error(
+            "a window of rows counts all that come, before any filter, and the subquery filters; put the window inside "
+            "of it, or filter before the eddy",
+            source.span,
+        )
     if watermark is not None:
         watermark = replace(watermark, time=find_base(view, watermark.time, place, source.span))
     if isinstance(window, Rows) and window.by:

@@ -31,7 +31,7 @@ from eddy.errors import QueryError, quote, write_repr
 from eddy.query import Query
 from eddy.query.binding import Binding
 from eddy.query.shorthand import find_fold, find_free
-from eddy.query.statements.result_time import MICROSECONDS, WHERE, check_clocks
+from eddy.query.statements.result_time import MICROSECONDS, check_clocks
 from eddy.spark.parcels import LATEST
 from eddy.sql import Column, backtick
 
@@ -140,7 +140,7 @@ def plan_time(binding: Binding, asked: object) -> tuple[Query, ResultTime]:
     query = binding.query
     if not isinstance(asked, str) or not asked:
         raise QueryError(
-            f'{WHERE}: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
+            f'attach: time: expected the name of a column of the answer, or a new one, as "at", got {write_repr(asked)}'
         )
     check_clocks(binding)
     if query.own_time is not None:
@@ -159,7 +159,7 @@ def _use_streams_time(binding: Binding, asked: str) -> tuple[Query, ResultTime]:
             if column not in clocks:
                 known = quote(name for column, name in binding.outputs if column in clocks)
                 raise QueryError(
-                    f'{WHERE}: "{name}" is {column}, which is no event time of a stream; expected '
+                    f'attach: time: "{name}" is {column}, which is no event time of a stream; expected '
                     f"{f'one of {known}, or ' if known else ''}a new name, for the newest time in a result"
                 )
             return query, ResultTime(name=name, stream=clocks[column], times=[name], shown=shown)
@@ -182,7 +182,7 @@ def _use_own_time(binding: Binding, asked: str, own: str) -> ResultTime:
     fold = find_fold(case_sensitive=binding.query.case_sensitive)
     if fold(asked) != fold(own):
         raise QueryError(
-            f'{WHERE}: expected "{own}", the time of what is told later than it begins, got "{asked}"; results '
+            f'attach: time: expected "{own}", the time of what is told later than it begins, got "{asked}"; results '
             "of any other time may come, and groups by it would not close"
         )
     return ResultTime(name=own, stream="", times=[own], shown=shown)

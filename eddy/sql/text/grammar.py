@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from eddy.sql.text import beyond, literals, names, special_forms
 from eddy.sql.text.names import read_cast_type
-from eddy.sql.text.reader import HIGHEST, Token, TokenReader, split_list
+from eddy.sql.text.reader import Token, TokenReader, split_list
 from eddy.sql.values.tree import (
     COMPARISONS,
     Call,
@@ -57,9 +57,7 @@ def read(place: Place) -> Node:
     beyond.refuse_statement(reader)
     node = boolean(reader)
     finish(reader)
-    for level, found in node.levels():
-        if level > HIGHEST:
-            raise reader.too_deep(HIGHEST, found.span)
+    reader.check_height(node)
     return node
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from eddy.errors import QueryError, SparkOnlyError
-from eddy.sql.values.tree import Place, TextSpan
+from eddy.sql.values.tree import Node, Place, TextSpan
 
 Read = TypeVar("Read")
 
@@ -106,6 +106,12 @@ class TokenReader:
         """Build the error for what is nested too deep."""
         reason = f"the expression is more than {levels} levels deep here"
         return self.error(f"{reason}; split it, or work out a part of it as a column first", at)
+
+    def check_height(self, node: Node) -> None:
+        """Refuse a tree that is too high for what goes over it."""
+        for level, found in node.levels():
+            if level > HIGHEST:
+                raise self.too_deep(HIGHEST, found.span)
 
     def beyond(self, message: str, at: TextSpan) -> SparkOnlyError:
         """Build the error for what Spark alone evaluates."""

@@ -32,7 +32,10 @@ _WRITTEN = {
     "EXISTS": "a condition; subqueries are not supported",
 }
 UNIT_TO_UNIT = "an interval from one unit to another is not supported; write it in units, as in 1 DAY 2 HOURS"
-NO_SUBQUERIES = "subqueries are not supported; make it a table of the query and join it"
+NO_SUBQUERIES = (
+    "subqueries are not supported; make it a table of the query and join it, or ask it for a match by a semi or anti "
+    "join"
+)
 
 
 def refuse_subquery(reader: TokenReader) -> None:
