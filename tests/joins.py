@@ -351,7 +351,6 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
         name: replace(source, delay=delays.get(name, draw(lengths)) * _unit(case.clocks[name]))
         for name, source in case.streams.items()
     }
-    streams |= {name: replace(streams[name], delay=streams[case.shared[0]].delay) for name in case.shared}
     bounded = any(source.span is not None or source.rows is not None for source in streams.values())
     if bounded and draw(st.booleans()):
         return replace(case, streams=streams, emit="end")
