@@ -13,7 +13,7 @@ import pytest
 from tests.bugs import BUGS, Bug
 from tests.house import ROOT
 
-FOLDERS = ("eddy", "operators", "policies", "jobs", "benchmarks", "tests", "conf")
+FOLDERS = ("eddy", "operators", "policies", "jobs", "benchmarks", "tests", "conf", "docs")
 FILES = ("setup.cfg", "ruff.toml")
 
 FAILED = 1
