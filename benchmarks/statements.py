@@ -3,8 +3,8 @@
 `time` gives an answer a watermark of its own. Micro-batches of a join that finds nothing, so that each cell sends a
 beat and nothing else, stand beside the same join without `time`.
 
-Groups of a four-way join are asked for by one text, which `eddy.attach` and `spark.sql` are given as it stands. Both
-close the same groups, Spark alone some micro-batches later, since each of its joins holds the watermark back.
+Groups of a four-way join are asked for by one text, which `eddy.attach` and `spark.sql` are given as it stands. A
+group may be closed by one of them in an earlier micro-batch, so those that all have closed so far are compared.
 """
 
 from __future__ import annotations

@@ -256,6 +256,8 @@ def _build_machinery(
     operators = [*filters, *exists, *probes, *meets, *cached]
     rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
     tariff, held = read_tariff(query.filters), _make_held(binding, stems)
+    if held is not None:
+        room.count_held = held.count_bytes
     return Machinery(operators, stems, rows, faults, indexes, caches, tariff, caches.taps, held=held)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from eddy.kernels.choice import choose_kernels
@@ -26,11 +26,15 @@ NO_ROOM = "the rows leave no room in max_state: all of them are looked through"
 
 
 class IndexRoom:
-    """What the rows of all streams leave of `max_state` for their indexes, in equal parts."""
+    """What the rows of all streams leave of `max_state` for their indexes, in equal parts.
+
+    `count_held` gives the bytes of results that wait, which come before indexes too.
+    """
 
     def __init__(self, most: int | None) -> None:
         self._most = most
         self.stems: list[Stem] = []
+        self.count_held: Callable[[], int] = lambda: 0
 
     @property
     def is_limited(self) -> bool:
@@ -39,13 +43,16 @@ class IndexRoom:
 
     def left_by_all(self) -> int:
         """Give the bytes that all streams leave, with their indexes."""
-        return sys.maxsize if self._most is None else max(self._most - sum(stem.nbytes for stem in self.stems), 0)
+        return sys.maxsize if self._most is None else self._count_left(stem.nbytes for stem in self.stems)
 
     def left(self) -> int:
         """Give the bytes that the indexes of one stream may occupy."""
         if self._most is None:
             return sys.maxsize
-        return max(self._most - sum(stem.row_bytes for stem in self.stems), 0) // len(self.stems)
+        return self._count_left(stem.row_bytes for stem in self.stems) // len(self.stems)
+
+    def _count_left(self, taken: Iterable[int]) -> int:
+        return max((self._most or 0) - self.count_held() - sum(taken), 0)
 
 
 class JoinIndexes:

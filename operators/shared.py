@@ -26,6 +26,7 @@ from eddy.contracts import NO_OTHERS, Others
 from eddy.operators.keys import CodedKeys
 from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, Stored, make_column
 from eddy.operators.stored.pages import Pages, has_column, make_page, read_pages
+from eddy.operators.stored.row_windows import NO_SERIAL, SERIAL
 from eddy.tuples import event_time
 from eddy.tuples.arrays import Mask, RowIds
 from eddy.tuples.arrow import one_batch
@@ -238,7 +239,8 @@ class SharedRows:
         seen = [Appearance(np.arange(edges[-1]), np.arange(*ends)) for ends in pairwise(edges)]
         self.append(rows, self._read_ticks(rows), seen)
         for view, (_, marks), changed, (begin, end) in zip(self.views, parts, asked, pairwise(edges), strict=True):
-            named = {name: _pad(marks.column(name), begin, edges[-1] - end) for name in marks.schema.names}
+            around = (begin, edges[-1] - end)
+            named = {name: _pad(marks.column(name), around, is_serial=name == SERIAL) for name in marks.schema.names}
             view.read_marks(named, changed.forgotten)
         # A name whose window counts rows has counted all.
         self.arrived = max(numbers["arrived"] for numbers, _ in states)
@@ -313,10 +315,15 @@ def _read_alive(marks: pa.RecordBatch, name: str, rows: int) -> Mask:
     return alive
 
 
-def _pad(marks: pa.Array, before: int, behind: int) -> pa.Array:
-    """Add marks of rows that take no part before others and behind them; numbers that rise go on to."""
+def _pad(marks: pa.Array, around: tuple[int, int], *, is_serial: bool) -> pa.Array:
+    """Add marks of rows that take no part before others and behind them; numbers that rise go on to.
+
+    Those have no serial: they are none of the rows that combinations wait with.
+    """
     values = np.asarray(marks.to_numpy(zero_copy_only=False))
-    return pa.array(np.pad(values, (before, behind), mode="edge" if len(values) else "constant"))
+    if is_serial:
+        return pa.array(np.pad(values, around, constant_values=NO_SERIAL))
+    return pa.array(np.pad(values, around, mode="edge" if len(values) else "constant"))
 
 
 def _strip_names(marks: pa.RecordBatch, begin: str) -> dict[str, pa.Array]:

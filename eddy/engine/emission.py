@@ -71,7 +71,7 @@ class Emission:
         return map(self.gather, self.tuples(done))
 
     def tuples(self, done: Iterator[Tuples]) -> Iterator[Tuples]:
-        """Give the results as tuples, and gather no column."""
+        """Give the results as tuples, and gather no column; those that are told later are counted then."""
         self.results, self.rejected = 0, []
         # Results are counted before they are gathered into lots: an answer that is too large fails before it is made.
         for lot in gather_lots(self._count(done)):
@@ -83,7 +83,8 @@ class Emission:
         query = self._binding.query
         fanned: FanoutCounts = {}
         for tuples in done:
-            self.count(len(tuples))
+            if self._binding.own_time is None:
+                self.count(len(tuples))
             if query.max_fanout is not None:
                 self._check_fanout(tuples, fanned, query.max_fanout)
             yield tuples
@@ -104,10 +105,13 @@ class Emission:
         A row sets off those in which it arrives last, whatever the routing.
         """
         origin = tuples.lineage.origin
-        counts = fanned.setdefault(origin, np.zeros(len(self._stores[origin]), np.int64))
         # The origin is the row that arrived last, so whichever route its tuples took, they are counted at one row.
-        counts += np.bincount(tuples.ids[origin], minlength=len(counts))
-        if counts.max() <= most:
+        new, known = np.bincount(tuples.ids[origin]), fanned.get(origin, np.empty(0, np.int64))
+        counts = np.zeros(max(len(new), len(known)), np.int64)
+        counts[: len(known)] += known
+        counts[: len(new)] += new
+        fanned[origin] = counts
+        if counts.max(initial=0) <= most:
             return
         row = {origin: np.array([counts.argmax()])}
         raise QueryError(
@@ -135,7 +139,8 @@ class Emission:
                 f"{fault.text}\nEverything else lets it pass: the first of {len(faulty):,} such rows or combinations "
                 f"{self._locate(first.ids)}; {self._find_cure(fault.predicate)}"
             )
-        self.results -= int(aside.sum())
+        if self._binding.own_time is None:
+            self.results -= int(aside.sum())
         self.rejected.append(done.take(np.flatnonzero(aside)))
         return done.take(np.flatnonzero(~aside))
 

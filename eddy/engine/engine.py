@@ -118,7 +118,6 @@ class Engine:
             held.append(lot.ids, self._outlet.gather(lot))
         held.note_outrun()
         # The results of this micro-batch are those that it tells, whenever they were found.
-        self._outlet.results = 0
         for rows in held.release(self._find_next(mark)):
             self._outlet.count(rows.num_rows)
             yield rows
@@ -216,7 +215,7 @@ class Engine:
     def _check_room(self) -> None:
         """Stop before the machine does."""
         if self._binding.query.max_state is not None:
-            held = 0 if self._held is None else self._held.nbytes
+            held = 0 if self._held is None else self._held.count_bytes()
             emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe(), held)
 
     def _begin(self) -> None:

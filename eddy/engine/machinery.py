@@ -109,9 +109,8 @@ class Waiting(Protocol):
     def __len__(self) -> int:
         """How many wait."""
 
-    @property
-    def nbytes(self) -> int:
-        """What they occupy."""
+    def count_bytes(self) -> int:
+        """Count the bytes that they occupy."""
 
     def append(self, ids: Mapping[str, RowIds], rows: pa.RecordBatch) -> None:
         """Let combinations wait; `rows` have their columns of the answer."""

@@ -17,6 +17,7 @@ from eddy.query.exact_names import spell_query
 from eddy.query.horizons import Horizon, find_differences, find_horizons
 from eddy.query.inputs import Range, Rows, Stream
 from eddy.query.query import Query
+from eddy.query.validation import read_length
 from eddy.sql import Column
 from eddy.tuples import event_time
 
@@ -209,7 +210,8 @@ def _check_time(stream: Stream, schema: pa.Schema) -> str | None:
     window = stream.window.length if isinstance(stream.window, Range) else None
     lengths = {"delay": stream.delay, "window": window, "max_ahead": stream.max_ahead}
     for name, length in lengths.items():
-        if length is None:
+        # Nothing is as long in any unit: [NOW] is for all times.
+        if length is None or not read_length(length, where):
             continue
         if isinstance(length, str) == (kind == event_time.NUMBER):
             wanted = "a number" if kind == event_time.NUMBER else 'a duration such as "30 seconds"'

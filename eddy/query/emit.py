@@ -20,6 +20,9 @@ from eddy.tuples import event_time
 
 BEGIN, END = "begin", "end"
 
+EMIT = "emit"
+"""What the part of a saved state is called that says when combinations are told."""
+
 LEFT_AT, TICK = "left_at", "tick"
 """The column of an answer that has the time at which a combination ended; that of the tick at which it was there."""
 
@@ -100,4 +103,4 @@ def list_parts(emit: Emit, outputs: Mapping[str, str]) -> dict[str, str]:
     if emit == BEGIN:
         return {}
     length = f"every {emit.ticks}" if isinstance(emit, Every) else emit
-    return {"emit": length, **{f'select "{name}"': column for name, column in outputs.items()}}
+    return {EMIT: length, **{f'select "{name}"': column for name, column in outputs.items()}}

@@ -321,10 +321,12 @@ def _make_shipped(plan: AttachPlan, options: Options) -> Shipped:
 
 def _make_beats(plan: AttachPlan) -> Beats | None:
     """Make what cells must know to work out the watermark, where results have one or wait for it."""
+    if not plan.tells:
+        return None
     delays = {stream.name: _count_delay(plan, stream) for stream in plan.query.streams}
     if plan.time is not None:
         return plan.time.make_beats(delays)
-    return Beats(delays=delays, ticks_per_ms=plan.ticks_per_ms) if plan.tells else None
+    return Beats(delays=delays, ticks_per_ms=plan.ticks_per_ms)
 
 
 def _pack_source(plan: AttachPlan, streams: Sequence[Stream]) -> DataFrame:

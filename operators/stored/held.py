@@ -22,7 +22,7 @@ from eddy.contracts import Store
 from eddy.errors import QueryError
 from eddy.operators.stored.columns import Growing, Rowwise, make_column
 from eddy.operators.stored.pages import Pages, make_page, read_pages
-from eddy.operators.stored.row_windows import RowWindow
+from eddy.operators.stored.row_windows import NO_SERIAL, RowWindow
 from eddy.query import Range
 from eddy.query.binding import Binding
 from eddy.query.emit import Every
@@ -88,9 +88,8 @@ class Held:
     def __len__(self) -> int:
         return len(self._begin)
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all that waits."""
+    def count_bytes(self) -> int:
+        """Count the bytes of all that waits."""
         return sum(one.nbytes for one in self._list_rowwise())
 
     def append(self, ids: Mapping[str, RowIds], rows: pa.RecordBatch) -> None:
@@ -133,6 +132,7 @@ class Held:
         if watermark is None or watermark <= self._clock.first:
             return
         ends = np.minimum(self._last.values, self._outrun.values)
+        # A row of the watermark's very time may still come, and take a place.
         over = ends < watermark
         emit = self._binding.query.emit
         for ids, times in self._list_ticks(emit, watermark) if isinstance(emit, Every) else _list_ends(ends, over):
@@ -223,7 +223,9 @@ class _Outrunning:
         """Find the rows that were outrun in this micro-batch: their numbers, rising, and the times of who did it."""
         store = self._store
         left, by = self._window.find_outrun(store.fresh, len(store), store.arrived)
-        return self._window.serials.take(left), store.ticks.take(by)
+        serials = self._window.serials.take(left)
+        own = (serials != NO_SERIAL).nonzero()[0]
+        return serials.take(own), store.ticks.take(by.take(own))
 
 
 def _list_ends(ends: Ticks, over: Numbers) -> Iterator[tuple[RowIds, Ticks]]:

@@ -67,6 +67,9 @@ class RowWindow(Protocol):
 RANK, SERIAL = "rank", "serial"
 """Columns of a snapshot."""
 
+NO_SERIAL = -1
+"""In place of the number with which a row came, where that was under another name."""
+
 
 def make_row_window(window: Window, columns: dict[str, Stored], *, numbers: bool = False) -> RowWindow | None:
     """Make what a window that counts rows needs; None for others. With `numbers` it has the serial of each row."""

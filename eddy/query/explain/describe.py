@@ -11,7 +11,7 @@ from eddy.errors import quote
 from eddy.observe.text import align_columns, plural
 from eddy.predicates.function import Function
 from eddy.query.cost import write_cost
-from eddy.query.emit import LEFT_AT, TICK, Emit, Every
+from eddy.query.emit import LEFT_AT, TICK, Emit, Every, counts_rows
 from eddy.query.existence import SEMI
 from eddy.query.filter import Filter, write_after
 from eddy.query.horizons import Horizon, find_horizons
@@ -195,7 +195,7 @@ def list_patterns(query: Query) -> Iterator[str]:
 
     Those are the columns that equalities compare. Nobody searches the rows of a single input.
     """
-    if len(query.given) == 1:
+    if len(query.given) == 1 and not counts_rows(query.emit, query.streams[0]):
         yield "  none: rows of one stream are filtered as they come, and not kept"
         return
     # Rows of a single stream are not searched, and not kept: tables look for nothing.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eddy.errors import QueryError, quote
-from eddy.query.emit import TICK
+from eddy.query.emit import LEFT_AT, TICK
 from eddy.query.inputs import Stream
 from eddy.query.statements.input_names import InputNames
 from eddy.query.statements.spark_words import find_column_words, is_argument, is_name, split_parts, write_part
@@ -24,6 +24,9 @@ from eddy.sql.bind.writer import backtick
 from eddy.sql.text.reader import Token
 from eddy.sql.values.name_case import find_own, fold_case
 from eddy.sql.values.tree import Column, TextSpan
+
+_OWN_TIMES = {LEFT_AT.upper(): "DSTREAM(..)", TICK.upper(): "RSTREAM(..) EVERY .."}
+"""The functions that give when a combination was told, and where they are."""
 
 RESULT_TIME = "result_time"
 """The function that gives the newest event time of a combination, and the column that has it."""
@@ -229,6 +232,10 @@ class _Writer:
         if self.own_time is not None and name.key == self.own_time.upper() and is_empty:
             self.used.add(self.own_time)
             return backtick(self.own_time), 3
+        if name.key in _OWN_TIMES and is_empty:
+            raise self.names.place.error(
+                f'"{name.text}" goes with {_OWN_TIMES[name.key]}, which this statement has not', name
+            )
         if name.key == RESULT_TIME.upper() and is_empty:
             if not self.times:
                 raise self.names.place.error("no stream has an event time; name one, as in WATERMARK at ..", name)

@@ -110,7 +110,9 @@ def _allows_rows(binding: Binding, groups: Sequence[Group], cells: int | None) -
     Such a window must not depend on which cell a row is in.
     """
     windows = {s.name: s.window for s in binding.query.streams if isinstance(s.window, Rows)}
-    is_shared = any(len(_divided_streams(group)) == len(binding.query.streams) for group in groups)
+    # Rows of a lone stream are spread as they come, which is no key.
+    shared = [group for group in groups if not isinstance(group, str)]
+    is_shared = any(len(_divided_streams(group)) == len(binding.query.streams) for group in shared)
     split = [
         name
         for name, window in windows.items()
