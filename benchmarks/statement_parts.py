@@ -179,7 +179,8 @@ def _make_self_join(source: str | None) -> eddy.Query:
     return eddy.Query(
         streams=[eddy.Stream(name, **said) for name in ("before", "after")],
         joins=["before.user = after.user", "before.id < after.id"],
-        select=["before.page", "after.page AS next", "after.price"],
+        # What one name alone reads is stored once in any case; here both read the same columns.
+        select=["before.page", "before.price", "after.page AS next", "after.price AS then"],
     )
 
 
