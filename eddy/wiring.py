@@ -213,11 +213,15 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     return Machinery(filters, {name: store}, {source: store}, faults, tariff=tariff, sifts=sifts, held=held)
 
 
-def _make_held(binding: Binding, stores: Mapping[str, Store]) -> Held | None:
-    """Make what holds results that are told later, where they are."""
+def _make_held(binding: Binding, stores: Mapping[str, Store], room: IndexRoom | None = None) -> Held | None:
+    """Make what holds results that are told later, where they are; it comes before indexes in their room."""
     if binding.own_time is None:
         return None
-    return Held(binding, stores, {n: s for n, s in stores.items() if isinstance(s, Stem) and s.counted is not None})
+    counted = {n: s for n, s in stores.items() if isinstance(s, Stem) and s.counted is not None}
+    held = Held(binding, stores, counted)
+    if room is not None:
+        room.count_held = held.count_bytes
+    return held
 
 
 def _build_machinery(
@@ -248,16 +252,13 @@ def _build_machinery(
     matching = {name: Matching(name, stems, joins) for name in query.inputs}
     probes = [OPERATORS["probe"](matching[n], Rule(near=near[n], gives=frozenset([n]))) for n in query.inputs]
     meets = [OPERATORS["meets"](matching[n], Rule(near=near[n], lacks=n, optional=True)) for n in query.inputs]
-    caches.left = room.left_by_all
-    caches.streams = frozenset(s.name for s in query.streams)
+    caches.left, caches.streams = room.left_by_all, frozenset(s.name for s in query.streams)
     cached = _make_cached(query, stems, joins, near, caches)
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
     rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
-    tariff, held = read_tariff(query.filters), _make_held(binding, stems)
-    if held is not None:
-        room.count_held = held.count_bytes
+    tariff, held = read_tariff(query.filters), _make_held(binding, stems, room)
     return Machinery(operators, stems, rows, faults, indexes, caches, tariff, caches.taps, held=held)
 
 

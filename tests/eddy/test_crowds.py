@@ -227,3 +227,11 @@ def test_an_exhaustive_leg_counts_a_crowd_to_its_end() -> None:
         [0] * len(rows),
         [len(rows)] * len(rows),
     ]
+
+
+def test_rows_of_one_stream_set_off_themselves() -> None:
+    """There is nothing to join, and no row has more than one result."""
+    rows = pa.table({"k": range(100)})
+    for filters in ([], [eddy.Filter("some", on="a", where="k > 50")]):
+        asked = eddy.Query(streams=[eddy.Stream("a")], select=["a.k"], filters=filters, max_fanout=1)
+        assert len(eddy.run_local(asked, {"a": rows}).results) == (49 if filters else 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from eddy import wiring
 from eddy.errors import CheckpointError, QueryError
 from eddy.query import fingerprint
 from eddy.query.binding import bind
+from eddy.spark.layout.planning import plan_layout
 from eddy.tuples.arrow import one_batch
 from tests import tiny
 from tests.policies.checks import steady_clock
@@ -90,6 +92,50 @@ def test_ticks_are_told_once_over_a_restart() -> None:
     assert [tuple(row.values()) for row in found] == [(1, 5), (1, 10), (2, 10), (2, 15)]
 
 
+def test_a_lone_stream_with_a_window_of_rows_has_one_cell() -> None:
+    bound = bind(query(eddy.Stream("o", time="at", delay=0, window=eddy.Rows(1)), emit="end"), {"o": SCHEMA})
+    assert plan_layout(bound, None, default=4).cells == 1
+    each = eddy.Stream("o", time="at", delay=0, window=eddy.Rows(1, by=["id"]))
+    assert plan_layout(bind(query(each, emit="end"), {"o": SCHEMA}), None, default=4).cells == 1
+
+
+def test_filters_stay_while_results_wait() -> None:
+    parts = [
+        fingerprint.of(bind(query(ORDERS, emit="end", filters=filters), {"o": SCHEMA}))
+        for filters in ([], [eddy.Filter("late", on="o", where="id > 1")])
+    ]
+    with pytest.raises(CheckpointError, match='filter "late": the checkpoint has nothing'):
+        fingerprint.check(parts[0], parts[1])
+
+
+def test_names_that_become_one_source_go_on_with_what_waits() -> None:
+    names = [eddy.Stream(name, time="at", delay=0, window=eddy.Rows(1, by=["id"])) for name in "oc"]
+    apart = query(*names, emit=eddy.Every(5))
+    one = query(*(replace(stream, source="s") for stream in names), emit=eddy.Every(5))
+    parts = [rows((1, 1), (2, 2), (3, 3)), rows((2, 10)), rows((9, 21))]
+    found, state = [], None
+    for asked, batch in zip((apart, one, one), parts, strict=True):
+        schemas = dict.fromkeys("oc", SCHEMA)
+        running = wiring.engine(asked, schemas, "fixed", tables={}, clock=steady_clock(), seed=0)
+        if state is not None:
+            running.restore(state)
+        given = dict.fromkeys("oc" if asked is apart else "s", one_batch("o", batch))
+        found += [row for part in running.run(given) for row in part.to_pylist()]
+        state = running.snapshot()
+    ended = [(row["id"], row["tick"]) for row in found]
+    assert sorted(ended) == [
+        (1, 5),
+        (1, 10),
+        (1, 15),
+        (1, 20),
+        (2, 5),
+        (2, 10),
+        (2, 15),
+        (2, 20),
+        *[(3, t) for t in (5, 10, 15, 20)],
+    ]
+
+
 def test_times_are_of_the_kind_of_the_first_stream() -> None:
     moment = pa.timestamp("ms", "Europe/Berlin")
     schemas = {"o": SCHEMA.set(1, pa.field("at", moment))}
@@ -114,6 +160,7 @@ def test_results_that_wait_are_counted_and_limited() -> None:
     many = rows(*((n, 1) for n in range(1_000)))
     with pytest.raises(QueryError, match=r"max_state allows 1,000: .*results that wait to be told in 0\.0 MB"):
         told(limited, o=[many])
+    assert len(told(query(ORDERS, emit="end", max_results=3), o=[rows(*((n, n) for n in range(5)))])) == 0
     with pytest.raises(QueryError, match="more results than the 7 that max_results allows"):
         told(query(ORDERS, emit=eddy.Every(1), max_results=7), o=[rows((1, 1)), rows((2, 99))])
 
