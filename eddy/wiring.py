@@ -30,7 +30,7 @@ from eddy.operators.registry import OPERATORS
 from eddy.operators.shared import SharedRows
 from eddy.operators.stem import Stem
 from eddy.operators.stored import pages
-from eddy.operators.stored.held import Held
+from eddy.operators.stored.held import HeldResults
 from eddy.operators.tuning import settings as index_settings
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.operators.tuning.tuners import Tuners
@@ -213,12 +213,12 @@ def _pass_input(binding: Binding, faults: Faults) -> Machinery:
     return Machinery(filters, {name: store}, {source: store}, faults, tariff=tariff, sifts=sifts, held=held)
 
 
-def _make_held(binding: Binding, stores: Mapping[str, Store], room: IndexRoom | None = None) -> Held | None:
+def _make_held(binding: Binding, stores: Mapping[str, Store], room: IndexRoom | None = None) -> HeldResults | None:
     """Make what holds results that are told later, where they are; it comes before indexes in their room."""
     if binding.own_time is None:
         return None
     counted = {n: s for n, s in stores.items() if isinstance(s, Stem) and s.counted is not None}
-    held = Held(binding, stores, counted)
+    held = HeldResults(binding, stores, counted)
     if room is not None:
         room.count_held = held.count_bytes
     return held

@@ -1236,8 +1236,8 @@ BUGS = (
     Bug(
         name="as many results as a row may have are too many",
         file="eddy/engine/emission.py",
-        old="if counts.max() <= most:",
-        new="if counts.max() < most:",
+        old="if counts.max(initial=0) <= most:",
+        new="if counts.max(initial=0) < most:",
         tests=("tests/eddy/test_bad_rows.py",),
     ),
     Bug(

@@ -18,13 +18,10 @@ from eddy.predicates.faults import Faults, mask_rejected
 from eddy.query.binding import Binding
 from eddy.query.shorthand import find_free
 from eddy.tuples import Tuples
-from eddy.tuples.arrays import RowIds
+from eddy.tuples.arrays import ROWS_PER_LOT, RowIds
 from eddy.tuples.tuples import merge
 
 FanoutCounts = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
-
-ROWS_PER_LOT = 1 << 13
-"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""
 
 MEGABYTE = 1 << 20
 

@@ -15,7 +15,7 @@ from eddy.engine import emission
 from eddy.engine.admission import AdmittedRows, Gate, Mark
 from eddy.engine.counting import Came, Counting, Settled
 from eddy.engine.emission import Emission, Picked, Rejected
-from eddy.engine.machinery import Machinery, Waiting
+from eddy.engine.machinery import HeldResults, Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import (
     Snapshot,
@@ -112,7 +112,7 @@ class Engine:
         emit = self._outlet.batches if self._held is None else partial(self._hold, self._held, mark)
         yield from self._run(batch, mark, emit)
 
-    def _hold(self, held: Waiting, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
+    def _hold(self, held: HeldResults, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
         """Let what is done wait; tell what the watermark behind this micro-batch has passed."""
         for lot in self._outlet.tuples(done):
             held.append(lot.ids, self._outlet.gather(lot))

@@ -103,7 +103,7 @@ class _NoCaches:
 NO_CACHES: Caches = _NoCaches()
 
 
-class Waiting(Protocol):
+class HeldResults(Protocol):
     """Combinations that have been found, and are told later."""
 
     def __len__(self) -> int:
@@ -143,4 +143,4 @@ class Machinery(NamedTuple):
     tariff: Tariff = NO_TARIFF
     taps: Taps = NO_TAPS
     sifts: Mapping[str, Sift] = NO_SIFTS
-    held: Waiting | None = None
+    held: HeldResults | None = None

@@ -30,3 +30,6 @@ KeyCodes = np.ndarray[Any, Any]
 
 FaultCodes = np.ndarray[Any, np.dtype[np.uint8]]
 """The fault of each row, as a number of `Faults`; 0 for none."""
+
+ROWS_PER_LOT = 1 << 13
+"""Results are gathered in lots of this many: each gather has a price of its own, and each lot a size."""

@@ -27,13 +27,10 @@ from eddy.query import Range
 from eddy.query.binding import Binding
 from eddy.query.emit import Every
 from eddy.tuples import event_time
-from eddy.tuples.arrays import Integers, Numbers, RowIds
+from eddy.tuples.arrays import ROWS_PER_LOT, Integers, Numbers, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.runs import Kept
-
-ROWS_PER_LOT = 1 << 13
-"""Results are gathered in lots of this many."""
 
 MOST_TOLD = 1 << 40
 """Results of one micro-batch, at ticks, beyond which nobody waits for them."""
@@ -68,7 +65,7 @@ class CountedStore(Protocol):
         """What its window knows of the rows."""
 
 
-class Held:
+class HeldResults:
     """Holds combinations until they are told."""
 
     def __init__(self, binding: Binding, stores: Mapping[str, Store], counted: Mapping[str, CountedStore]) -> None:

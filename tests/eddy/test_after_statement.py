@@ -117,6 +117,11 @@ WINDOWED = FROM.replace("MINUTE AS", "MINUTE [RANGE 1 DAY] AS")
             "tick",
         ),
         (
+            "RSTREAM(SELECT tick() AS t, count(*) AS n {0} GROUP BY o.user) EVERY 1 DAY",
+            "`tick` AS `t`, count(*) AS `n` FROM {answer} GROUP BY `o_user`, `tick`",
+            "tick",
+        ),
+        (
             "RSTREAM(SELECT DISTINCT o.user {0}) EVERY 1 DAY",
             "DISTINCT `o_user` AS `user`, `tick` FROM {answer}",
             "tick",
@@ -138,6 +143,11 @@ def test_what_is_told_later_has_a_time_of_its_own(text: str, written: str, time:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (f"SELECT tick() {FROM}", r'"tick" goes with RSTREAM\(\.\.\) EVERY'),
+        (
+            f"RSTREAM(SELECT count(*) {WINDOWED} GROUP BY o.user WITH ROLLUP) EVERY 1 DAY",
+            r"tick\(\) is a part of all groups, .* write ROLLUP",
+        ),
         (
             f"DSTREAM(SELECT count(*) {WINDOWED} GROUP BY window(o.at, '1 day'))",
             r"GROUP BY without a time: .* such as window\(left_at\(\), '1 minute'\)",

@@ -11,11 +11,11 @@ import pytest
 
 import eddy
 from eddy.contracts import Leg, Observation, Policy, Task
-from eddy.engine.emission import ROWS_PER_LOT
 from eddy.operators.matching import MOST_CANDIDATES
 from eddy.routing.router import MOST_WAITING
 from eddy.routing.side_by_side import MOST_TOGETHER
 from eddy.tuples import Hop, Lineage
+from eddy.tuples.arrays import ROWS_PER_LOT
 from tests.eddy.test_engine import batch, engine, pairs, query
 
 ABC = [eddy.Stream(s, time="ts", window=eddy.Range(10), delay=0) for s in "abc"]

@@ -10,6 +10,7 @@ is Spark's own, and stays as it is written:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -27,6 +28,9 @@ from eddy.sql.values.tree import Column, TextSpan
 
 _OWN_TIMES = {LEFT_AT.upper(): "DSTREAM(..)", TICK.upper(): "RSTREAM(..) EVERY .."}
 """The functions that give when a combination was told, and where they are."""
+
+_SETS = re.compile(r"\bWITH\s+(ROLLUP|CUBE)\b|\bGROUPING\s+SETS\b")
+"""What GROUP BY may end with, but not go on after."""
 
 RESULT_TIME = "result_time"
 """The function that gives the newest event time of a combination, and the column that has it."""
@@ -121,10 +125,11 @@ class _Writer:
         grouped, in_group = self._write_all(map(self.write, [tree.group] if tree.group is not None else []))
         if tree.group is not None:
             in_group |= self._find_times(tree.group)
-        if self.own_time is not None and self.own_time not in in_list | in_group and self._adds_time:
+        if self.own_time is not None and self.own_time not in in_group and self._adds_time:
             # The answer at a tick is one of that tick, and what ended did so at a time: results have it as their last.
-            selected.append(backtick(self.own_time))
-            in_list.add(self.own_time)
+            if self.own_time not in in_list:
+                selected.append(backtick(self.own_time))
+                in_list.add(self.own_time)
             if grouped:
                 grouped, in_group = [self._group_by_own(grouped[0])], {self.own_time}
         self.aliases = self._list_aliases()
@@ -161,6 +166,11 @@ class _Writer:
 
     def _group_by_own(self, group: str) -> str:
         """Write what groups are made by with their own time; ALL means it too, since it is in the list."""
+        if _SETS.search(group.upper()):
+            raise self._error(
+                f"{self.own_time}() is a part of all groups, and nothing may stand behind these words; "
+                "write ROLLUP(..) or CUBE(..) around columns"
+            )
         return group if group.upper() == "ALL" else f"{group}, {backtick(str(self.own_time))}"
 
     def _write_all(self, parts: Iterable[str]) -> tuple[list[str], set[str]]:
