@@ -12,7 +12,8 @@ from tests.sparks import WATERMARKS_IN_SQL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CASES = 20
+CASES = 5
+"""Each is two streaming queries of some seconds: more of them are a part of the soak."""
 
 SEEDS = (0,)
 
