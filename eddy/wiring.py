@@ -257,7 +257,7 @@ def _build_machinery(
     catalogs = {name: stem.catalog for name, stem in stems.items()}
     indexes = JoinIndexes(catalogs, Tuners(catalogs, index, seed), room)
     operators = [*filters, *exists, *probes, *meets, *cached]
-    rows = {next((s.origin for s in query.streams if s.name == n), n): stem.rows for n, stem in stems.items()}
+    rows = {s.origin: stems[s.name].rows for s in query.streams} | {t.name: stems[t.name].rows for t in query.tables}
     tariff, held = read_tariff(query.filters), _make_held(binding, stems, room)
     return Machinery(operators, stems, rows, faults, indexes, caches, tariff, caches.taps, held=held)
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from eddy.contracts import NO_OTHERS, Others
 from eddy.operators.keys import CodedKeys
-from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, Stored, make_column
+from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, Stored, make_column, retain_rowwise
 from eddy.operators.stored.pages import Pages, has_column, make_page, read_pages
 from eddy.operators.stored.row_windows import NO_SERIAL, SERIAL
 from eddy.tuples import event_time
@@ -295,14 +295,6 @@ class SharedRows:
             ):
                 return stored
         return Growing(self._tick_type)
-
-
-def retain_rowwise(found: Sequence[Rowwise], kept: Kept) -> None:
-    """Keep only some rows in stores that have an entry for each."""
-    for held in found:
-        held.drop(kept.gone)
-        if kept.has_holes:
-            held.keep(kept.first - kept.gone, kept.ids)
 
 
 def _read_alive(marks: pa.RecordBatch, name: str, rows: int) -> Mask:

@@ -18,8 +18,8 @@ from eddy.kernels.arguments import Ranked
 from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import CodedKeys, ColumnKey, ComputedKey, Key, is_plain
-from eddy.operators.shared import ALIVE, SharedRows, retain_rowwise
-from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise
+from eddy.operators.shared import ALIVE, SharedRows
+from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, retain_rowwise
 from eddy.operators.stored.row_windows import make_row_window
 from eddy.operators.tuning.settings import IndexSettings
 from eddy.predicates.faults import FAIL, PASS, PENDING, UNKNOWN, Faults

@@ -182,8 +182,8 @@ class Engine:
         self._begin()
         prepare(self._setups)
         paused, started = 0.0, self._clock()
-        held = mark or self._gate.next_mark()
-        admitted = self._gate.admit(batch, self._batch, held)
+        before = mark or self._gate.next_mark()
+        admitted = self._gate.admit(batch, self._batch, before)
         self._places = {name: part.places for part in admitted.values() for name in part.streams}
         arrived = self._build(admitted)
         self._check_room()
@@ -194,7 +194,7 @@ class Engine:
         known = mark or self._gate.next_mark()
         settled = self._settle(known.watermark)
         self._check_room()
-        came = Came(self._count_streams(admitted), held.watermark, self._binding.clock)
+        came = Came(self._count_streams(admitted), before.watermark, self._binding.clock)
         self._counting.count(self._batch, came, self._router.routing, settled, lambda: self._clock() - started - paused)
         self._batch += 1
         self._under_way = False

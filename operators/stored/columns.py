@@ -6,6 +6,7 @@ are three views of the same bytes. Everything else stays in the Arrow arrays tha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from eddy.errors import QueryError
 from eddy.tuples.arrays import Numbers, RowIds
 from eddy.tuples.arrow import read_raw
+from eddy.tuples.runs import Kept
 from eddy.tuples.values import Held
 
 GROWTH = 0.125
@@ -39,6 +41,14 @@ class Rowwise(Protocol):
 
     def keep(self, first: int, ids: RowIds) -> None:
         """Forget all rows behind the first so many, but some."""
+
+
+def retain_rowwise(found: Sequence[Rowwise], kept: Kept) -> None:
+    """Keep only some rows in stores that have an entry for each; the oldest go at no cost: arrays just begin later."""
+    for one in found:
+        one.drop(kept.gone)
+        if kept.has_holes:
+            one.keep(kept.first - kept.gone, kept.ids)
 
 
 class Stored(Rowwise, Held, Protocol):

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from eddy.contracts import Store
 from eddy.errors import QueryError
-from eddy.operators.stored.columns import Growing, Rowwise, make_column
+from eddy.operators.stored.columns import Growing, Rowwise, make_column, retain_rowwise
 from eddy.operators.stored.pages import Pages, make_page, read_pages
 from eddy.operators.stored.row_windows import NO_SERIAL, RowWindow
 from eddy.query import Range
@@ -168,10 +168,7 @@ class HeldResults:
         return pa.RecordBatch.from_arrays(columns, schema=self._binding.schema)
 
     def _retain(self, kept: Kept) -> None:
-        for one in self._list_rowwise():
-            one.drop(kept.gone)
-            if kept.has_holes:
-                one.keep(kept.first - kept.gone, kept.ids)
+        retain_rowwise(self._list_rowwise(), kept)
         self._pages.retain(kept)
 
     def _list_rowwise(self) -> Sequence[Rowwise]:
