@@ -144,7 +144,7 @@ class Cells:
         saved = 0
         for cell, engine in enumerate(self.engines):
             came = unpack_arrivals([frame[frame["cell"] == label(cell)]], self.schemas, sources)
-            found += engine.run(came.rows, Mark(self.newest, came.copies, came.wanted))
+            found += engine.run(came.rows, Mark.alone(self.newest, came.copies, came.wanted))
             state = engine.snapshot()
             saved += len(state.meta) + len(state.blob)
         self.saved.append(saved)

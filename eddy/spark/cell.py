@@ -25,6 +25,7 @@ from pyspark.sql.streaming.state import GroupState
 
 from eddy.engine import Engine
 from eddy.engine.admission import Mark
+from eddy.engine.cell_inputs import ALONE
 from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
@@ -162,13 +163,13 @@ class _Call:
         beats, ticks = self._shipped.beats, self._shipped.ticks_per_ms
         if beats is None:
             known = self._state.getCurrentWatermarkMs() if ticks else 0
-            return engine.run(came.rows, Mark(known * ticks if known else None, came.copies, came.wanted))
+            return engine.run(came.rows, Mark.alone(known * ticks if known else None, came.copies, came.wanted))
         # Spark's watermark may be that of the results, so the one of the streams is worked out here.
         before, newest = engine.newest, beats.count_ticks(came.newest)
         after = {name: max(tick, before.get(name, tick)) for name, tick in newest.items()}
         marked, next_one = (beats.find_watermark(known) for known in (before, {**before, **after}))
         now, following = (None if known is None else known * ticks for known in (marked, next_one))
-        mark = Mark(now, came.copies, came.wanted, newest, following)
+        mark = Mark({ALONE: now}, came.copies, came.wanted, newest, {ALONE: following})
         return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
