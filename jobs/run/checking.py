@@ -17,7 +17,7 @@ from eddy.engine import Engine
 from eddy.errors import LONGEST_NAME, QueryError, quote, shorten, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
-from eddy.jobs.config.statement import PLACE
+from eddy.jobs.config.query.statement import PLACE
 from eddy.jobs.sources.known_columns import has_what_it_needs
 from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import JobSource
