@@ -30,6 +30,7 @@ from eddy.jobs.config.section_checks import check_metrics, check_sections
 from eddy.jobs.config.sections import JOB
 from eddy.jobs.config.variables import Variables
 from eddy.query import Query, Statement
+from eddy.query.state_need import KEPT
 from eddy.query.statements.after import After
 from eddy.query.together import Queries
 from eddy.redaction import KeyPath, display, hide_secrets
@@ -168,21 +169,28 @@ def _check(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes)
 def _put_together(job: Job, members: Mapping[str, Member]) -> Job:
     """Make the job of queries that are answered together, with a job for each of them that could be built."""
     unread = list_unread_streams(members, job.values, job.mistakes)
-    alone = {
-        name: replace(
-            job,
-            asked=replace(one.query, case_sensitive=_is_case_sensitive(job.spark)),
-            sources={name: job.sources[name] for name in one.query.given},
-            mistakes=one.mistakes,
-        )
-        for name, one in members.items()
-        if one.query is not None
-    }
+    alone = {name: _take_one(job, one.query, one.mistakes) for name, one in members.items() if one.query is not None}
     asked = None
     if not job.mistakes.found:
         with note_errors((TOGETHER,), job.mistakes):
             asked = Queries([one.query for one in alone.values()], streams=unread)
     return replace(job, asked=asked, members=alone)
+
+
+def _take_one(job: Job, query: Query, mistakes: Mistakes) -> Job:
+    """Make a job of one query of several: they share a state store, whatever each would need alone, and a sink."""
+    engine = {**job.engine, "state": KEPT, "remember": None}
+    for key in ("sizes", "heavy"):
+        engine[key] = {name: value for name, value in engine[key].items() if name.partition(".")[0] in query.given}
+    return replace(
+        job,
+        asked=replace(query, case_sensitive=_is_case_sensitive(job.spark)),
+        sources={name: job.sources[name] for name in query.given},
+        engine=engine,
+        index=job.index if query.predicates else None,
+        sink={},
+        mistakes=mistakes,
+    )
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:

@@ -8,11 +8,10 @@ from typing import Any
 from eddy.errors import QueryError, need_package, unknown_name
 from eddy.jobs.config.connectors import BATCH, is_lasting
 from eddy.jobs.config.places import Mistakes
-from eddy.jobs.config.references import import_function
-from eddy.predicates.faults import REJECT
-from eddy.query.state_need import OF_CELLS
+from eddy.predicates.faults import DROP, REJECT
+from eddy.query.state_need import KEPT, NOT_KEPT, OF_CELLS
 from eddy.query.validation import duration
-from eddy.redaction import KeyPath, display
+from eddy.redaction import KeyPath
 from eddy.spark.monitoring.otel import check_endpoint
 
 METRICS_PACKAGES = {"prometheus": ("prometheus_client", "prometheus"), "otel": ("opentelemetry", "otel")}
@@ -24,7 +23,6 @@ def check_sections(read: Mapping[str, Any], mistakes: Mistakes) -> None:
     streams = read.get("streams", {}).items()
     batch = [name for name, one in streams if (one.get("source") or {}).get("mode") == BATCH]
     for place in ("sink", "rejected"):
-        _check_sink(place, read.get(place, {}), mistakes)
         lasting = read.get(place, {}).get("format")
         if lasting and is_lasting(lasting) and not batch and not read.get("checkpoint", {}).get("location"):
             mistakes.add(
@@ -33,11 +31,18 @@ def check_sections(read: Mapping[str, Any], mistakes: Mistakes) -> None:
             )
             break
     _check_trigger(read.get("trigger", {}), mistakes)
-    if batch:
+    if read.get("queries"):
+        _check_together(read, batch, mistakes)
+    elif batch:
         _check_batch(batch[0], read, mistakes)
     rejecting = [name for name, one in read.get("filters", {}).items() if one.get("on_error") == REJECT]
     if read.get("rejected") and not rejecting:
         mistakes.add(("rejected",), f'expected a filter with on_error = "{REJECT}", got none, so no row would go there')
+    _check_weights(read, mistakes)
+
+
+def _check_weights(read: Mapping[str, Any], mistakes: Mistakes) -> None:
+    """Note weights of streams that are not there."""
     for kind in ("sizes", "heavy"):
         for name in read.get("engine", {}).get(kind, {}):
             if name.partition(".")[0] not in read.get("streams", {}):
@@ -45,13 +50,28 @@ def check_sections(read: Mapping[str, Any], mistakes: Mistakes) -> None:
                 mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
 
 
-def _check_sink(place: str, sink: Mapping[str, Any], mistakes: Mistakes) -> None:
-    name = sink.get("name") if sink.get("format") == "memory" else None
-    if name and not name.isidentifier():
-        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
-        mistakes.add((place, "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")
-    if sink.get("format") == "foreach_batch" and sink.get("function"):
-        import_function(sink["function"], (place, "function"), mistakes)
+def _check_together(read: Mapping[str, Any], batch: Collection[str], mistakes: Mistakes) -> None:
+    """Note what is for one query alone where there are several."""
+    engine, sink = read.get("engine", {}), read.get("sink", {}).get("format")
+    wrong: dict[KeyPath, str] = {
+        ("streams", name, "source", "mode"): "one pass is for one query alone; read a stream, with "
+        "trigger.available_now = true, or ask [query]"
+        for name in batch
+    }
+    if read.get("rejected"):
+        wrong["rejected",] = "rows are put aside for one query alone; leave it out, or ask [query]"
+    if engine.get("state") == NOT_KEPT:
+        wrong["engine", "state"] = f'expected "{KEPT}", since queries share a state store; leave it out'
+    if engine.get("remember"):
+        wrong["engine", "remember"] = "expected none, since the checkpoint has what was learned; leave it out"
+    rejecting = [name for name, one in read.get("filters", {}).items() if one.get("on_error") == REJECT]
+    told = f'rows are put aside for one query alone; say on_error = "{DROP}", or ask [query]'
+    wrong |= {("filters", name, "on_error"): told for name in rejecting}
+    told = f'the sink "{sink}" has no topics; leave it out'
+    spoken = [name for name, one in read["queries"].items() if one.get("topic") and sink != "kafka"]
+    wrong |= {("queries", name, "topic"): told for name in spoken}
+    for path, text in wrong.items():
+        mistakes.add(path, text)
 
 
 def _check_batch(stream: str, read: Mapping[str, Any], mistakes: Mistakes) -> None:

@@ -26,7 +26,8 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
+from eddy.jobs.run.checking import find_remembered, find_state
+from eddy.jobs.run.checks.warnings import warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
@@ -68,7 +69,7 @@ def run(
     job = load(file, [*from_spark(given), *map(from_command, sets)], profile, find_columns)
     stop, teller = Stop(), make_teller(job, quiet=quiet, live=live, log=log)
     teller.begin(job)
-    for warning in warn_of_rejects(job):
+    for warning in () if job.members else warn_of_rejects(job):
         teller.say(f"warning: {warning}")
     stop.expect()
     with open_metrics(job, teller):
