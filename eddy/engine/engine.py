@@ -145,7 +145,7 @@ class Engine:
         }
         common, own = self._clock() - started, {}
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 begun, paused = self._clock(), 0.0
                 arrived = lane.arrive(admitted, stored)
                 lane.check_room(self._gate.describe(name))
@@ -157,7 +157,7 @@ class Engine:
         known = mark or self._gate.next_mark()
         settling = self._settle(known.watermarks)
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 taken = Taken(own[name], common + settling, len(self.lanes))
                 self._end(lane, admitted, before.watermarks[name], settling / len(self.lanes), taken)
         self._batch += 1
@@ -191,7 +191,7 @@ class Engine:
         self._check_between("run")
         self._under_way = True
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 lane.begin()
 
     def _check_between(self, what: str) -> None:
@@ -229,7 +229,7 @@ class Engine:
         parts: dict[str, Any] = {}
         for name, lane in self.lanes.items():
             parts[name], more = lane.snapshot()
-            tables |= {f"{_write_place(name)}{table}": packed for table, packed in more.items()}
+            tables |= {f"{write_place(name)}{table}": packed for table, packed in more.items()}
         return pack({**meta, QUERIES: parts}, tables)
 
     def check(self, snapshot: Snapshot) -> None:
@@ -246,18 +246,18 @@ class Engine:
         """
         meta, tables = unpack(snapshot)
         saved = _read_parts(meta, tables)
-        _check_number(saved, self.lanes)
+        check_number(saved, self.lanes)
         changes: dict[str, FilterChange] = {}
         for name, (own, _) in saved.items():
             if name in self.lanes:
-                with add_place(_write_place(name)):
+                with add_place(write_place(name)):
                     lane = self.lanes[name]
                     changes[name] = fingerprint.check(own["query"], lane.parts, lane.pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         is_joined = [self._restore_rows(source, meta["numbers"], tables, changes) for source in self._inputs.sources]
         for name, change in changes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 self.lanes[name].restore(*saved[name], change, is_joined=any(is_joined))
 
     def _restore_rows(
@@ -304,7 +304,7 @@ QUERIES = "queries"
 """The part of a state that has those of several queries."""
 
 
-def _write_place(query: str) -> str:
+def write_place(query: str) -> str:
     """Say of which query something is; of one that is alone nobody has to."""
     return f'query "{query}": ' if query else ""
 
@@ -315,11 +315,11 @@ def _read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]])
         return {ALONE: (dict(meta), dict(tables))}
     return {
         name: (own, {table.removeprefix(begin): packed for table, packed in tables.items() if table.startswith(begin)})
-        for name, own, begin in ((name, own, _write_place(name)) for name, own in meta[QUERIES].items())
+        for name, own, begin in ((name, own, write_place(name)) for name, own in meta[QUERIES].items())
     }
 
 
-def _check_number(saved: Collection[str], wanted: Collection[str]) -> None:
+def check_number(saved: Collection[str], wanted: Collection[str]) -> None:
     """Refuse the state of one query for several, and the other way round: their rows are named in other ways."""
     if (ALONE in saved) == (ALONE in wanted):
         return
