@@ -15,6 +15,7 @@ from eddy.query.together.report import ReportTogether
 from eddy.spark.attach import attach
 from eddy.spark.monitoring.follow import follow
 from eddy.spark.progress import report_of
+from eddy.spark.together.answers import each, of
 from eddy.where import rejected, where
 
 __all__ = [
@@ -43,9 +44,11 @@ __all__ = [
     "__version__",
     "attach",
     "compare",
+    "each",
     "explain",
     "follow",
     "iter_local",
+    "of",
     "plot_regret",
     "predicate",
     "rejected",

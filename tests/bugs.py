@@ -886,8 +886,8 @@ BUGS = (
     Bug(
         name="a checkpoint of another layout is gone on from",
         file="eddy/spark/checkpoint_guard.py",
-        old="check_layout(self.layout, shipped.layout)",
-        new="check_layout(self.layout, self.layout)",
+        old='check_layout(saved["layout"], wanted.layout)',
+        new='check_layout(saved["layout"], saved["layout"])',
         tests=("tests/eddy/spark/test_cell.py",),
     ),
     Bug(

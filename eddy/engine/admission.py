@@ -139,10 +139,10 @@ class Gate:
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, AdmittedRows]:
         """Sort out the rows of one micro-batch, source by source; old ones are late."""
         sources = self._inputs.sources
-        for source, (first, *_) in sources.items():
+        for source in sources:
             if source not in batch:
                 raise QueryError(f'data: micro-batch {number} has no rows of "{source}"; give it an empty batch')
-            self._check(first.name, batch[source], number)
+            self._check(source, batch[source], number)
         for name, newest in mark.newest.items():
             self._note_newest(name, newest)
         passed = {source: self._pass(streams, batch[source], mark) for source, streams in sources.items()}

@@ -12,6 +12,7 @@ import pyarrow as pa
 from eddy.query import Stream
 from eddy.query.binding import Binding
 from eddy.query.emit import counts_rows
+from eddy.tuples.arrow import merge_fields
 
 ALONE = ""
 """What a cell calls a query that has it for itself."""
@@ -38,7 +39,8 @@ class CellStream(NamedTuple):
 class CellInputs:
     """What admits the rows of a cell must know of its queries.
 
-    `schemas` and `keys` are by the cell's names of streams. Rows need no order where none of them meets another one.
+    `schemas` are those of sources, and `keys` by the cell's names of streams. Rows need no order where none of them
+    meets another one.
     """
 
     streams: Sequence[CellStream]
@@ -55,9 +57,12 @@ class CellInputs:
             for query, binding in bindings.items()
             for stream in binding.query.streams
         ]
+        read: dict[str, list[pa.Schema]] = {}
+        for one in streams:
+            read.setdefault(one.stream.origin, []).append(bindings[one.query].schemas[one.stream.name])
         return cls(
             streams=streams,
-            schemas={one.name: bindings[one.query].schemas[one.stream.name] for one in streams},
+            schemas={source: merge_fields(found) for source, found in read.items()},
             keys={one.name: bindings[one.query].keys[one.stream.name] for one in streams},
             tick_type=next(iter(bindings.values())).tick_type,
             in_order=any(_meets_others(binding) for binding in bindings.values()),

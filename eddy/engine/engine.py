@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from eddy.query.fingerprint import FilterChange
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import no_rows
-from eddy.tuples.packed import Packed
+from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.tuples import merge
 
 Emitted = TypeVar("Emitted")
@@ -145,7 +146,7 @@ class Engine:
         }
         common, own = self._clock() - started, {}
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 begun, paused = self._clock(), 0.0
                 arrived = lane.arrive(admitted, stored)
                 lane.check_room(self._gate.describe(name))
@@ -157,7 +158,7 @@ class Engine:
         known = mark or self._gate.next_mark()
         settling = self._settle(known.watermarks)
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 taken = Taken(own[name], common + settling, len(self.lanes))
                 self._end(lane, admitted, before.watermarks[name], settling / len(self.lanes), taken)
         self._batch += 1
@@ -191,7 +192,7 @@ class Engine:
         self._check_between("run")
         self._under_way = True
         for name, lane in self.lanes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 lane.begin()
 
     def _check_between(self, what: str) -> None:
@@ -229,12 +230,14 @@ class Engine:
         parts: dict[str, Any] = {}
         for name, lane in self.lanes.items():
             parts[name], more = lane.snapshot()
-            tables |= {f"{_write_place(name)}{table}": packed for table, packed in more.items()}
-        return pack({**meta, QUERIES: parts}, tables)
+            tables |= {f"{write_place(name)}{table}": packed for table, packed in more.items()}
+        # Queries say much the same of themselves, so together they are compressed to little more than one of them.
+        told = pa.record_batch({"query": [*parts], "told": [json.dumps(part) for part in parts.values()]})
+        return pack(meta, {**tables, QUERIES: [pack_rows(told)]})
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that is damaged, or of another query: also one with other filters."""
-        saved = _read_parts(*unpack(snapshot))
+        saved = read_parts(*unpack(snapshot))
         for name, lane in self.lanes.items():
             fingerprint.check_same(saved[name][0]["query"], lane.parts)
 
@@ -245,19 +248,19 @@ class Engine:
         A new one begins as it would alone: it does not see the rows that are stored.
         """
         meta, tables = unpack(snapshot)
-        saved = _read_parts(meta, tables)
-        _check_number(saved, self.lanes)
+        saved = read_parts(meta, tables)
+        check_number(saved, self.lanes)
         changes: dict[str, FilterChange] = {}
         for name, (own, _) in saved.items():
             if name in self.lanes:
-                with add_place(_write_place(name)):
+                with add_place(write_place(name)):
                     lane = self.lanes[name]
                     changes[name] = fingerprint.check(own["query"], lane.parts, lane.pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         is_joined = [self._restore_rows(source, meta["numbers"], tables, changes) for source in self._inputs.sources]
         for name, change in changes.items():
-            with add_place(_write_place(name)):
+            with add_place(write_place(name)):
                 self.lanes[name].restore(*saved[name], change, is_joined=any(is_joined))
 
     def _restore_rows(
@@ -301,25 +304,27 @@ class Engine:
 
 
 QUERIES = "queries"
-"""The part of a state that has those of several queries."""
+"""The table of a state that has what each of several queries says of itself."""
 
 
-def _write_place(query: str) -> str:
+def write_place(query: str) -> str:
     """Say of which query something is; of one that is alone nobody has to."""
     return f'query "{query}": ' if query else ""
 
 
-def _read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
+def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
     """Read the parts of a state that queries have for themselves."""
-    if QUERIES not in meta:
+    if QUERIES not in tables:
         return {ALONE: (dict(meta), dict(tables))}
+    (told,) = tables[QUERIES]
+    parts = ((row["query"], json.loads(row["told"])) for row in told.read().to_pylist())
     return {
         name: (own, {table.removeprefix(begin): packed for table, packed in tables.items() if table.startswith(begin)})
-        for name, own, begin in ((name, own, _write_place(name)) for name, own in meta[QUERIES].items())
+        for name, own, begin in ((name, own, write_place(name)) for name, own in parts)
     }
 
 
-def _check_number(saved: Collection[str], wanted: Collection[str]) -> None:
+def check_number(saved: Collection[str], wanted: Collection[str]) -> None:
     """Refuse the state of one query for several, and the other way round: their rows are named in other ways."""
     if (ALONE in saved) == (ALONE in wanted):
         return

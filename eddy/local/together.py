@@ -14,7 +14,6 @@ from eddy.live_line import LiveLine
 from eddy.local.feeds import Data, open_feeds
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
-from eddy.observe.report import Report
 from eddy.observe.text import plural
 from eddy.query.inputs import spread_sources
 from eddy.query.together import Queries
@@ -40,10 +39,7 @@ class RunTogether:
 
 
 class RunningTogether:
-    """A run of several queries under way: an iterator over results, each part with the name of its query.
-
-    `report` tells of the micro-batches that are over.
-    """
+    """A run of several queries under way: an iterator over results, each part with the name of its query."""
 
     def __init__(
         self, engine: Engine, batches: Iterator[Mapping[str, pa.RecordBatch]], most: int | None = None
@@ -52,7 +48,11 @@ class RunningTogether:
         self._line: LiveLine | None = None
         self._counters: dict[str, list[Counters]] = {name: [] for name in engine.lanes}
         self._parts = self._run(batches)
-        self.report = ReportTogether({name: Report(counters) for name, counters in self._counters.items()})
+
+    @property
+    def report(self) -> ReportTogether:
+        """The report of the micro-batches that are over."""
+        return ReportTogether.of(self._counters)
 
     @property
     def schemas(self) -> Mapping[str, pa.Schema]:

@@ -37,8 +37,11 @@ from eddy.query.cost import read_tariff
 from eddy.query.emit import counts_rows
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
+from eddy.tuples.arrow import merge_fields
 from eddy.tuples.lineage import Rule
 from eddy.tuples.tuples import Appearance
+
+NO_COLUMNS = pa.schema([])
 
 
 def build_rows(bindings: Mapping[str, Binding]) -> dict[str, SourceRows]:
@@ -52,7 +55,7 @@ def build_rows(bindings: Mapping[str, Binding]) -> dict[str, SourceRows]:
         times |= {stream.origin: stream.time for stream in query.streams}
         for name in query.given:
             origin = origins.get(name, name)
-            schemas[origin] = binding.schemas[name]
+            schemas[origin] = merge_fields([schemas.get(origin, NO_COLUMNS), binding.schemas[name]])
             read.setdefault(origin, set()).update(binding.find_stored(name).names)
     if ALONE in bindings and passes(bindings[ALONE].query):
         return {name: Passing(_pick(schema, read[name])) for name, schema in schemas.items()}

@@ -62,7 +62,6 @@ class Tools:
     clock: Clock
     seed: int
     cell: int = 0
-    cells: int = 1
     index: IndexChoice = None
     cache_memory: int | None = None
     cache_state: str | None = None
@@ -74,13 +73,15 @@ class Tools:
 class Begun:
     """A query of a cell as it is begun: by whom it is routed, and where it has been.
 
-    `schemas` are those of its streams. `parts` are what its state depends on, where that is more than the query says,
-    and `pushed` which filters rows have passed before.
+    `schemas` are those of its streams, and of tables of which it reads some columns; `cells` is the number of cells
+    that share its rows. `parts` are what its state depends on, where that is more than the query says, and `pushed`
+    which filters rows have passed before.
     """
 
     query: Query
     schemas: Mapping[str, pa.Schema]
     policy: PolicyChoice
+    cells: int = 1
     parts: Mapping[str, str] | None = None
     pushed: Sequence[PushedFilter] = ()
 
@@ -104,8 +105,8 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     working: Clock | None = None,
 ) -> Engine:
     """Build the engine of a cell that one query has for itself, of what `Begun` and `Tools` tell."""
-    begun = Begun(query=query, schemas=schemas, policy=policy, parts=parts, pushed=pushed)
-    tools = Tools(clock=clock, seed=seed, cell=cell, cells=cells, index=index, thinking=thinking, working=working)
+    begun = Begun(query=query, schemas=schemas, policy=policy, cells=cells, parts=parts, pushed=pushed)
+    tools = Tools(clock=clock, seed=seed, cell=cell, index=index, thinking=thinking, working=working)
     tools = replace(tools, cache_memory=cache_memory, cache_state=cache_state)
     return engine_together({ALONE: begun}, tables, tools)
 
@@ -114,7 +115,7 @@ def engine_together(begun: Mapping[str, Begun], tables: Mapping[str, pa.RecordBa
     """Build the engine of one cell for some queries; one that has it for itself is called `ALONE`."""
     known = {name: table.schema for name, table in tables.items()}
     bindings = {
-        name: bind(one.query, {**one.schemas, **{n: s for n, s in known.items() if n in one.query.given}})
+        name: bind(one.query, {**{n: s for n, s in known.items() if n in one.query.given}, **one.schemas})
         for name, one in begun.items()
     }
     rows = build_rows(bindings)
@@ -139,7 +140,7 @@ def _ask(name: str, begun: Begun, binding: Binding, rows: Mapping[str, SourceRow
         faults=Faults(values=begun.query.show_values),
     ).build()
     options = [one.name for one in made.operators if one.rule.optional]
-    setting = _setting(binding, tools.thinking or clock, tools.cells, options)
+    setting = _setting(binding, tools.thinking or clock, begun.cells, options)
     return Asked(
         binding=binding,
         machinery=made,
