@@ -89,6 +89,18 @@ class Job:
         return tuple(one.query for one in self.members.values()) or (self.query,)
 
     @property
+    def tables(self) -> frozenset[str]:
+        """The names of its tables."""
+        return frozenset(name for name in self.sources if name in self.values["tables"])
+
+    @property
+    def read_as(self) -> Mapping[str, str]:
+        """The source of each of its streams: itself, or the one that it is a second name of."""
+        unread = self.asked.streams if isinstance(self.asked, Queries) else ()
+        streams = [*(stream for query in self.queries for stream in query.streams), *unread]
+        return {stream.name: stream.origin for stream in streams}
+
+    @property
     def after(self) -> After | None:
         """What Spark does with the answer."""
         return None if self.statement is None else self.statement.after

@@ -349,6 +349,8 @@ def find_state(job: Job) -> str:
     A checkpoint that lasts has what was learned, unless the job says otherwise, or rows are to be put aside: only who
     keeps nothing can do that. Nor does anything last in one pass.
     """
+    if job.members:
+        return KEPT
     asked = job.engine
     of_store = list_store_options(asked)
     if job.is_batch or job.rejected:
