@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quote
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
@@ -19,6 +19,7 @@ from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, describe_state
+from eddy.query.together.sharing import list_shared
 from eddy.spark.before.pushdown import describe_pushed
 from eddy.spark.layout.layout import check_layout
 
@@ -87,6 +88,20 @@ def text(checked: Checked) -> str:
 
     It draws the query, and names access patterns, cells and copies, watermarks, and who evaluates which filter.
     """
+    parts = list(_explain_all(checked) if checked.members else _explain(checked))
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
+
+
+def _explain_all(checked: Checked) -> Iterator[str]:
+    """Explain queries that are answered together: what they share, and each of them."""
+    yield f"{quote(checked.members)}: answered together"
+    yield from ("", "shared", *(f"  {line}" for line in list_shared(checked.job.together)))
+    for one in checked.members.values():
+        yield from ("", *_explain(one))
+
+
+def _explain(checked: Checked) -> list[str]:
+    """Explain one query of a job."""
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
     parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"), checked.job.statement)]
@@ -101,8 +116,7 @@ def text(checked: Checked) -> str:
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())] if state == KEPT else []
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
-    parts += list_after(checked.job.after)
-    return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
+    return [*parts, *list_after(checked.job.after)]
 
 
 def _list_index(job: Job) -> list[str]:

@@ -79,6 +79,13 @@ class Job:
         return self.asked
 
     @property
+    def together(self) -> Queries:
+        """The queries, of a job that has several."""
+        if not isinstance(self.asked, Queries):
+            raise EngineError(f'config "{self.file}": a job of a single query was taken for one of several')
+        return self.asked
+
+    @property
     def name(self) -> str:
         """What it is called, in reports and in Spark's pages."""
         return TOGETHER if self.members else self.query.name
@@ -96,7 +103,7 @@ class Job:
     @property
     def read_as(self) -> Mapping[str, str]:
         """The source of each of its streams: itself, or the one that it is a second name of."""
-        unread = self.asked.streams if isinstance(self.asked, Queries) else ()
+        unread = self.together.streams if self.members else ()
         streams = [*(stream for query in self.queries for stream in query.streams), *unread]
         return {stream.name: stream.origin for stream in streams}
 
