@@ -62,10 +62,28 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
     if place is None:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
+    title = f'learned in "{display_path(place)}"'
+    if bool(found.members) != bool(checked.members):
+        raise QueryError(
+            f"--checkpoint: expected a checkpoint of {'several queries' if checked.members else 'one query'}, as the "
+            f'job has, got that of {"several" if found.members else "one"} in "{display_path(place)}"'
+        )
+    if not found.members:
+        yield from _read_one(checked, found, title)
+        yield from propose(found)
+    for name, one in checked.members.items():
+        own = f'{title} of query "{name}"'
+        if name in found.members:
+            yield from _read_one(one, found.members[name], own)
+        else:
+            yield from ("", f"{own}: nothing yet; it begins with the next start, and sees no row that came before")
+
+
+def _read_one(checked: Checked, found: Checkpoint, title: str) -> Iterator[str]:
+    """Describe what was learned of one query, after what a restart would change."""
     if change := _check_same(checked, found):
         yield from ("", f"a restart of this job: {change.tell()}")
-    yield from ("", f'learned in "{display_path(place)}"', *describe_learned(found.cells))
-    yield from propose(found)
+    yield from ("", title, *describe_learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> FilterChange:
