@@ -189,7 +189,8 @@ class Gate:
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self.newest = dict(state["newest"])
+        known = {one.name for one in self._inputs.streams}
+        self.newest = {name: tick for name, tick in state["newest"].items() if name in known}
 
     # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
     #

@@ -63,15 +63,10 @@ class CellPlan:
     def tells(self) -> bool:
         """Every cell hears in each micro-batch how far the streams have come.
 
-        Spark has one watermark, the least of all streams; a query goes by that of its own.
+        Spark has one watermark, the least of all streams since the checkpoint began; each of several queries goes by
+        that of its own streams, since it is there.
         """
-        read = {frozenset(plan.query.sources) for plan in self.queries.values()}
-        return len(read) > 1 or any(plan.tells for plan in self.queries.values())
-
-    @property
-    def watermarked(self) -> bool:
-        """There is a watermark of all streams."""
-        return all(plan.watermarked for plan in self.queries.values())
+        return ALONE not in self.queries or self.queries[ALONE].tells
 
     def answer(self, options: Options) -> DataFrame:
         """Give the steps, from the frames to the answer."""
@@ -85,10 +80,12 @@ class CellPlan:
         #     a -> parcels \
         #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
         #     c -> parcels /
-        packed = [self._pack_source(source, streams) for source, streams in self.inputs.sources.items()]
-        packed += [_pack_nothing(frame) for frame in (self.unread or {}).values()]
+        packed = {source: self._pack_source(source, streams) for source, streams in self.inputs.sources.items()}
+        packed |= {source: _pack_nothing(frame) for source, frame in (self.unread or {}).items()}
+        # Spark knows the sources of a checkpoint by their order, which must not depend on the queries that there are.
+        order = packed if ALONE in self.queries else sorted(packed)
         answers = (
-            reduce(DataFrame.unionAll, packed)
+            reduce(DataFrame.unionAll, [packed[source] for source in order])
             .groupBy("cell")
             .applyInPandasWithState(step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout)
         )
@@ -183,7 +180,7 @@ class CellPlan:
         frame, respelled = make_readable(found)
         columns = [column(respelled.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
         parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
-        if not self.watermarked:
+        if ALONE not in self.queries or not plan.watermarked:
             return parcels
         return parcels.withWatermark("time", f"{count_delay(plan, stream)} milliseconds")
 
