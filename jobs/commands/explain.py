@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
-from eddy.errors import QueryError, quote
+from eddy.errors import QueryError
 from eddy.jobs.commands.command import Command, add_job_arguments, check_job
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import display_path, find_local
@@ -15,11 +15,11 @@ from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.cost import write_cost
 from eddy.query.explain.describe import draw_plan, list_after, list_patterns, list_windows
+from eddy.query.explain.together import list_shared
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, describe_state
-from eddy.query.together.sharing import list_shared
 from eddy.spark.before.pushdown import describe_pushed
 from eddy.spark.layout.layout import check_layout
 
@@ -112,8 +112,7 @@ def text(checked: Checked) -> str:
 
 def _explain_all(checked: Checked) -> Iterator[str]:
     """Explain queries that are answered together: what they share, and each of them."""
-    yield f"{quote(checked.members)}: answered together"
-    yield from ("", "shared", *(f"  {line}" for line in list_shared(checked.job.together)))
+    yield from list_shared(checked.job.together)
     for one in checked.members.values():
         yield from ("", *_explain(one))
 
