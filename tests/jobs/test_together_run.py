@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import astuple
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +19,15 @@ from eddy.jobs import cli
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.run import sinks
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.progress_line import sums_of
+from eddy.jobs.run.progress_line import Teller, sums_of
 from eddy.jobs.run.run_job import answer
 from eddy.jobs.run.sinks import write_answer
 from eddy.jobs.workloads.shop import shop
+from eddy.observe import wire
+from eddy.observe.counters import StreamCount
+from eddy.spark.monitoring.metrics import METRICS
+from eddy.spark.monitoring.news import BatchNews, list_fields
+from eddy.spark.progress import OBSERVED
 from tests import reference
 from tests.jobs.test_together import JOB, tell
 
@@ -140,7 +148,7 @@ def test_each_query_has_a_topic(spark: SparkSession, tmp_path: Path) -> None:
 
 MISTAKES = {
     "one query": (
-        FOLDERS[FOLDERS.index("[streams.clicks]") : FOLDERS.index("[streams.orders]")]
+        FOLDERS[FOLDERS.index("[streams.orders]") : FOLDERS.index("[streams.payments]")]
         + FOLDERS[FOLDERS.index("[sink]") :],
         "sink.per_query: expected [queries], got one query, which has one folder; leave it out",
     ),
@@ -204,3 +212,35 @@ def test_validate_counts_queries_and_tries_each(tmp_path: Path, capsys: pytest.C
     assert f'"{tmp_path}/job.toml" is right: 3 queries, 3 streams, 1 table, 3 filters, policy "auto"' in told
     for name, alone in expect(job, shop(rows=300).data).items():
         assert f'query "{name}": {alone.num_rows} result' in told
+
+
+def test_the_line_of_progress_has_the_results_of_each_query(tmp_path: Path) -> None:
+    job = read(tmp_path, JOB)
+    report = eddy.run_local(job.together, shop(rows=300).data, batch_rows=1_000).report
+    reports = [
+        json.dumps({"cell": 0, "query": name, **wire.to_plain(one.counters[0])}) for name, one in report.members.items()
+    ]
+    progress: dict[str, Any] = {"batchId": 0, "numInputRows": 480, "durationMs": {"addBatch": 1}, "eventTime": {}}
+    progress["observedMetrics"] = {OBSERVED: {"reports": reports}}
+    out = StringIO()
+    Teller(quiet=False, live=False, out=out).tell(progress)
+    counted = {query["query"]: query["results"] for query in report.queries().to_dict("records")}
+    told = ",".join(f"{name}:{results}" for name, results in counted.items())
+    assert f" results={sum(counted.values())} results_of={told} " in f"{out.getvalue()} "
+    assert 0 not in counted.values()
+
+
+def test_a_stream_is_told_of_with_its_query() -> None:
+    counts = StreamCount(rows=3, untimed=0, late=2, ahead=0, stored=0, nbytes=0)
+    report = {"cell": 0, "query": "led", "results": 0, "streams": {"clicks": [*astuple(counts)]}}
+    progress = {"numInputRows": 3, "observedMetrics": {OBSERVED: {"reports": [json.dumps(report)]}}}
+    assert sums_of(progress).text(whole=True) == "rows=3 results=0 late=2 late_in=led.clicks:2"
+
+
+def test_news_and_metrics_have_the_results_of_each_query(tmp_path: Path) -> None:
+    report = eddy.run_local(read(tmp_path, JOB).together, shop(rows=300).data).report
+    results = {name: one.counters[0].results for name, one in report.members.items()}
+    told = BatchNews(query="queries", step="attach", whole=report.counters[0], results=results)
+    assert dict(list_fields(told))["results_by_query"] == results
+    (metric,) = [one for one in METRICS if one.name == "query_results"]
+    assert {name: value for (name,), value in metric.read(told)} == results
