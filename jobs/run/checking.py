@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -54,7 +54,7 @@ class Checked:
     schemas: Mapping[str, pa.Schema]
     binding: Binding | None
     layout: Layout | None
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     members: Mapping[str, Checked] = field(default_factory=dict)
 
 
@@ -72,7 +72,21 @@ def check(job: Job) -> Checked:
         found = _hold(job, sources, schemas)
         _check_state(job)
     job.mistakes.check()
-    return found
+    # A job that is not right may lack what they are about.
+    return replace(found, warnings=tuple(_warn_of_all(found) if found.members else _warn(found)))
+
+
+def _warn(found: Checked) -> Iterator[str]:
+    job, binding = found.job, found.binding
+    unknown_yet = [name for name in job.query.given if name not in found.schemas]
+    yield from list_job_warnings(job, binding.query if binding else job.query, unknown_yet)
+    yield from warn_of_room(binding)
+
+
+def _warn_of_all(found: Checked) -> Iterator[str]:
+    yield from merge_warnings({name: tuple(_warn(one)) for name, one in found.members.items()})
+    if found.job.index is not None and not any(query.predicates for query in found.job.queries):
+        yield 'nothing is joined, so there are no indexes; take "index" away, it says nothing'
 
 
 def _check_state(job: Job) -> None:
@@ -85,21 +99,10 @@ def _check_state(job: Job) -> None:
 
 def _hold(job: Job, sources: Mapping[str, JobSource], schemas: Mapping[str, pa.Schema]) -> Checked:
     """Hold a job of one query against the schemas of its sources."""
-    unknown_yet = [name for name in job.query.given if name not in schemas]
     binding = _bind_query(job, schemas)
     _check_groups(job, binding)
     layout = None if binding is None else _layout(job, binding)
-    return Checked(
-        job=job,
-        sources=sources,
-        schemas=schemas,
-        binding=binding,
-        layout=layout,
-        warnings=(
-            *list_job_warnings(job, binding.query if binding else job.query, unknown_yet),
-            *warn_of_room(binding),
-        ),
-    )
+    return Checked(job=job, sources=sources, schemas=schemas, binding=binding, layout=layout)
 
 
 def _hold_all(job: Job, sources: Mapping[str, JobSource], schemas: Mapping[str, pa.Schema]) -> Checked:
@@ -112,12 +115,7 @@ def _hold_all(job: Job, sources: Mapping[str, JobSource], schemas: Mapping[str, 
         if stream.name in schemas:
             _bind_alone(job, stream, schemas[stream.name])
     check_together(job, {name: one.binding for name, one in members.items()})
-    warnings = merge_warnings({name: one.warnings for name, one in members.items()})
-    if job.index is not None and not any(query.predicates for query in job.queries):
-        warnings += ('nothing is joined, so there are no indexes; take "index" away, it says nothing',)
-    return Checked(
-        job=job, sources=sources, schemas=schemas, binding=None, layout=None, warnings=warnings, members=members
-    )
+    return Checked(job=job, sources=sources, schemas=schemas, binding=None, layout=None, members=members)
 
 
 def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
