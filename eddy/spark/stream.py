@@ -32,7 +32,7 @@ from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
 from eddy.query.statements.result_time import MICROSECONDS, find_span
 from eddy.spark import cell, checkpoint_guard, session, workers
 from eddy.spark.after.beats import Beats, ResultTime, plan_time
-from eddy.spark.frames import Frames, make_readable, read, read_table
+from eddy.spark.frames import Frames, check_watermarks, make_readable, read, read_table
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.spark.listener import listen
@@ -206,6 +206,8 @@ def _answer_without_state(plan: AttachPlan, options: Options) -> DataFrame:
 
 def _answers(plan: AttachPlan, options: Options) -> DataFrame:
     """Give the steps, from the frames to the answer."""
+    if plan.watermarked:
+        check_watermarks({name: plan.frames.streams[one.name] for name, (one, *_) in plan.query.sources.items()})
     shipped = _make_shipped(plan, options)
 
     def step(key: tuple[Any, ...], parcels: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:

@@ -88,9 +88,11 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     A source with a mistake may tell it a second time.
     """
     sources, schemas = {}, {}
+    origins = {stream.name: stream.origin for stream in job.query.streams if stream.origin in job.sources}
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
-        path = (kind, name, "source")
+        # What is wrong with a source of several names stands at the first of them.
+        path = (kind, origins.get(name, name), "source")
         if not has_what_it_needs(kind, values):
             continue
         try:
