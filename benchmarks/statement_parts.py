@@ -23,6 +23,7 @@ from eddy.query.binding import bind
 from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.planning import plan_layout
+from eddy.spark.layout.shared import SharedLayout
 from eddy.spark.parcels import Naming, pack
 from eddy.tuples.arrow import one_batch
 
@@ -137,14 +138,16 @@ class Cells:
         sources = {name: [one.name for one in several] for name, several in self.query.sources.items()}
         parcels: list[pa.RecordBatch] = []
         for streams, names in zip(self.query.sources.values(), sources.values(), strict=True):
-            parcels += pack([rows], streams[0], self.layout, naming=Naming(names) if len(names) > 1 else None)
+            naming = Naming(SharedLayout.of(self.layout, names)) if len(names) > 1 else None
+            parcels += pack([rows], streams[0], self.layout, naming=naming)
         frame = pa.Table.from_batches(parcels).to_pandas()
         self.sent.append(int(frame["payload"].map(len).sum()))
         found: list[pa.RecordBatch] = []
         saved = 0
         for cell, engine in enumerate(self.engines):
-            came = unpack_arrivals([frame[frame["cell"] == label(cell)]], self.schemas, sources)
-            found += engine.run(came.rows, Mark(self.newest, came.copies, came.wanted))
+            columns = {source: self.schemas[names[0]] for source, names in sources.items()}
+            came = unpack_arrivals([frame[frame["cell"] == label(cell)]], columns, sources)
+            found += engine.run(came.rows, Mark.alone(self.newest, came.copies, came.wanted))
             state = engine.snapshot()
             saved += len(state.meta) + len(state.blob)
         self.saved.append(saved)

@@ -173,11 +173,13 @@ class OutsideFilter(Protocol):
 class Others(NamedTuple):
     """Filters that are others than those in force when a snapshot was taken.
 
-    What they have said is forgotten. Those that are `pushed` to Spark are asked about the rows at once.
+    What they have said is forgotten. Those that are `pushed` to Spark are asked about the rows at once. A query that
+    `is_new` was not in the snapshot: it does not see the rows.
     """
 
     forgotten: frozenset[str] = frozenset()
     pushed: Sequence[OutsideFilter] = ()
+    is_new: bool = False
 
 
 NO_OTHERS = Others()

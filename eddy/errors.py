@@ -12,7 +12,8 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
@@ -70,6 +71,25 @@ class EngineError(EddyError):
 
 class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
+
+
+@contextmanager
+def add_place(place: str) -> Iterator[None]:
+    """Say in errors of ours where they come from; nothing is added where there is no more to say.
+
+    >>> with add_place('query "alerts": '):
+    ...     raise CheckpointError("it does not fit")
+    Traceback (most recent call last):
+        ...
+    eddy.errors.CheckpointError: query "alerts": it does not fit
+    """
+    try:
+        yield
+    except EddyError as error:
+        if not place:
+            raise
+        kind = next(one for one in (QueryError, EngineError, CheckpointError, EddyError) if isinstance(error, one))
+        raise kind(f"{place}{error}") from error
 
 
 SPARK = "spark"

@@ -128,7 +128,7 @@ class Passing:
             place = self._places[name] = self._rows.schema.get_field_index(name)
         return self._rows.column(place)
 
-    def settle(self, watermark: float | None) -> None:
+    def settle(self, watermarks: Sequence[float | None] | None) -> None:
         """Let go of everything."""
         for column in self._in_use:
             column.let_go()

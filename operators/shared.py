@@ -15,7 +15,7 @@ the start. Neither moves the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from eddy.contracts import NO_OTHERS, Others
 from eddy.operators.keys import CodedKeys
+from eddy.operators.stored.answers import SharedAnswers
 from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, Stored, make_column, retain_rowwise
 from eddy.operators.stored.pages import Pages, has_column, make_page, read_pages
 from eddy.operators.stored.row_windows import NO_SERIAL, SERIAL
@@ -86,18 +87,18 @@ class SharedRows:
     """The rows of one source: values, times, and the pages on which they are written down.
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
-    goes. Without `keeps` rows are here for their own micro-batch only, so that conditions can read them, and verdicts
-    have a place.
+    goes. Where other queries may come and go, `several` of them, each view has its name in a snapshot.
     """
 
     def __init__(
-        self, schema: pa.Schema, *, time: str | None = None, tick_type: Any = np.int64, keeps: bool = True
+        self, schema: pa.Schema, *, time: str | None = None, tick_type: Any = np.int64, several: bool = False
     ) -> None:
         self.schema = schema
         self.columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self.views: list[View] = []
         self.fresh, self.gone, self.arrived = 0, 0, 0
-        self._count, self._keeps = 0, keeps
+        self._count, self._several = 0, several
+        self._answers: dict[Hashable, SharedAnswers] = {}
         self._time, self._tick_type = time, tick_type
         self._ticks = self._find_ticks()
         self._pages = Pages()
@@ -130,6 +131,10 @@ class SharedRows:
         """The rows that some name may still need; a snapshot is restored with these."""
         return self._mask_needed(0)
 
+    def find_answers(self, definition: Hashable) -> SharedAnswers:
+        """Find what filters that are defined so have said of the rows; must be called before the first one."""
+        return self._answers.setdefault(definition, SharedAnswers())
+
     def append(self, rows: pa.RecordBatch, ticks: Ticks, seen: Sequence[Appearance]) -> RowIds:
         """Store rows in the order of arrival, and give their ids."""
         # Keys are computed before anything is stored: if one raises, the arrays are still of one length.
@@ -140,27 +145,27 @@ class SharedRows:
         if self.timed and isinstance(self._ticks, Growing):
             self._ticks.append(ticks)
         self._count += rows.num_rows
+        for answers in self._answers.values():
+            answers.extend(rows.num_rows)
         for view, coded, one in zip(self.views, codes, seen, strict=True):
             view.extend(ticks, coded, one)
         self.arrived += rows.num_rows
         return np.arange(self.fresh, len(self))
 
-    def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: rows that no name needs are forgotten."""
-        kept = self._find_kept(watermark)
+    def settle(self, watermarks: Sequence[float | None] | None) -> None:
+        """End the micro-batch: rows that no name needs are forgotten. Each has a watermark; None for no rows' sake."""
+        kept = self._find_kept([None] * len(self.views) if watermarks is None else watermarks)
         if kept.gone or kept.has_holes:
             self._retain(kept)
         self.fresh = len(self)
         for view in self.views:
             view.rest()
 
-    def _find_kept(self, watermark: float | None) -> Kept:
+    def _find_kept(self, watermarks: Sequence[float | None]) -> Kept:
         """Find the rows that stay."""
-        if not self._keeps:
-            return Kept(len(self), len(self))
         if len(self.views) == 1:
-            return self.views[0].find_kept(watermark)
-        past = min(view.let_go(watermark) for view in self.views)
+            return self.views[0].find_kept(watermarks[0])
+        past = min(view.let_go(one) for view, one in zip(self.views, watermarks, strict=True))
         # Holes wait as they do in a store with one name, until a share of the rows are.
         fewest, share = min(view.dead for view in self.views), min(view.dead_share for view in self.views)
         first = self.fresh if fewest else len(self)
@@ -206,11 +211,16 @@ class SharedRows:
         tables = [one.read() for one in packed]
         marks, gone = tables[-1], numbers.get("gone")
         pages = tables if gone is None else tables[:-1]
-        if gone is not None:
+        # Rows that lack a column are written anew, with nulls: nobody who sees them reads it.
+        has_all = all(has_column(page, f.name) for page in pages for f in self.schema)
+        if gone is not None and has_all:
             self._pages.adopt(gone, packed[:-1], [page.num_rows for page in pages])
         rows = read_pages(pages, self.schema, gone or 0)
         asked = others or [NO_OTHERS] * len(self.views)
-        living = [_read_alive(marks, self._begin(view) + ALIVE, rows.num_rows) for view in self.views]
+        living = [
+            _read_alive(marks, None if changed.is_new else self._begin(view) + ALIVE, rows.num_rows)
+            for view, changed in zip(self.views, asked, strict=True)
+        ]
         for number, changed in enumerate(asked):
             for one in changed.pushed:  # one may read columns that nothing else reads any more
                 living[number] &= one.ask(read_pages(pages, one.reads, gone or 0))
@@ -222,7 +232,8 @@ class SharedRows:
         seen = [Appearance(np.arange(rows.num_rows), places) for places in taken]
         self.append(rows, self._read_ticks(rows), seen)
         for view, changed in zip(self.views, asked, strict=True):
-            view.read_marks(_strip_names(marks, self._begin(view)), changed.forgotten)
+            if not changed.is_new:
+                view.read_marks(_strip_names(marks, self._begin(view)), changed.forgotten)
         self.arrived = numbers["arrived"]
         # The restored rows are old ones: nothing is fresh before the next micro-batch.
         self.settle(None)
@@ -251,20 +262,16 @@ class SharedRows:
     ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Read the living rows of a store that had one name, and their marks; columns that it had not are null."""
         *pages, marks = [one.read() for one in packed]
-        known = pa.schema([f for f in self.schema if all(has_column(page, f.name) for page in pages)])
-        rows = read_pages(pages, known, numbers["gone"])
+        rows = read_pages(pages, self.schema, numbers["gone"])
         alive = _read_alive(marks, ALIVE, rows.num_rows)
         for one in changed.pushed:
             alive &= one.ask(read_pages(pages, one.reads, numbers["gone"]))
-        columns = [
-            rows.column(f.name) if f.name in known.names else pa.nulls(rows.num_rows, f.type) for f in self.schema
-        ]
         living = pa.array(alive)
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema).filter(living), marks.filter(living)
+        return rows.filter(living), marks.filter(living)
 
     def _begin(self, view: View) -> str:
         """Say what the names of a view's columns begin with; nothing where there is no other."""
-        return f"{view.name}: " if len(self.views) > 1 else ""
+        return f"{view.name}: " if self._several or len(self.views) > 1 else ""
 
     def _gather(self, ids: RowIds) -> pa.RecordBatch:
         """Gather the rows of a page."""
@@ -278,7 +285,7 @@ class SharedRows:
 
     def _list_rowwise(self) -> list[Rowwise]:
         own: list[Rowwise] = [self._ticks] if self.timed and isinstance(self._ticks, Growing) else []
-        return [*self.columns.values(), *own]
+        return [*self.columns.values(), *own, *(answers.verdicts for answers in self._answers.values())]
 
     def _find_ticks(self) -> FixedWidth | Growing:
         """Find the event times.
@@ -297,8 +304,10 @@ class SharedRows:
         return Growing(self._tick_type)
 
 
-def _read_alive(marks: pa.RecordBatch, name: str, rows: int) -> Mask:
-    """Read which rows are alive; all are where nothing is said of it."""
+def _read_alive(marks: pa.RecordBatch, name: str | None, rows: int) -> Mask:
+    """Read which rows are alive: all are where nothing is said of it, and none under a name that is new."""
+    if name is None:
+        return np.zeros(rows, np.bool_)
     alive = np.ones(rows, np.bool_)
     if name in marks.schema.names:
         alive = np.array(marks.column(name).to_numpy(zero_copy_only=False), np.bool_)

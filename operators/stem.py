@@ -9,7 +9,8 @@ source may share (`operators.shared`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from eddy.operators.index.catalog import Catalog
 from eddy.operators.index.segments import Segments
 from eddy.operators.keys import CodedKeys, ColumnKey, ComputedKey, Key, is_plain
 from eddy.operators.shared import ALIVE, SharedRows
+from eddy.operators.stored.answers import SharedAnswers
 from eddy.operators.stored.columns import FixedWidth, Growing, Rowwise, retain_rowwise
 from eddy.operators.stored.row_windows import make_row_window
 from eddy.operators.tuning.settings import IndexSettings
@@ -54,7 +56,8 @@ class Stem:
 
     `gone` rows have left from the start, so a row keeps its number, id + `gone`, as long as none between the others
     goes. Where one does, `followers` hear of it. Of several STeMs over the same rows each has a `name`. `counted` is
-    what a window of rows knows of them; if it `numbers` them, with which number each came.
+    what a window of rows knows of them; if it `numbers` them, with which number each came. Without `keeps` rows are
+    here for their own micro-batch only, so that conditions can read them, and verdicts have a place.
     """
 
     def __init__(  # noqa: PLR0913  all that is known of an input, by keyword
@@ -69,8 +72,10 @@ class Stem:
         index: IndexSettings | None = None,
         index_room: Callable[[], int] = lambda: sys.maxsize,
         numbers: bool = False,
+        keeps: bool = True,
     ) -> None:
         self.rows, self.name = rows, name
+        self._keeps = keeps
         self.window = window or Unbounded()
         index = index or IndexSettings()
         self.segments = Segments(self.window, delay, horizon=horizon, stays=not rows.timed, merge=index.merge)
@@ -88,6 +93,7 @@ class Stem:
         self.counted = make_row_window(self.window, rows.columns, numbers=numbers)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
         self._faulty: set[str] = set()
+        self._shared: dict[str, SharedAnswers] = {}
         self._keys: dict[tuple[str, str], ComputedKey] = {}
         self._arrivals: Integers = np.empty(0, np.int64)
         self._past = 0
@@ -171,6 +177,10 @@ class Stem:
         self.catalog.add_key(key, expression.text, str(bound.type))
         return key
 
+    def share(self, filter: str, definition: Hashable) -> None:
+        """Let a filter take over what others that are defined so have said of the same rows, and tell them."""
+        self._shared[filter] = self.rows.find_answers(definition)
+
     def encode(self, rows: pa.RecordBatch, seen: Appearance) -> list[CodedKeys]:
         """Work out the keys of new rows; those that take no part have none."""
         keys, count = self._keys.values(), rows.num_rows
@@ -238,6 +248,8 @@ class Stem:
         settled = np.count_nonzero(known)  # `UNKNOWN` is zero
         if settled == len(ids):
             return self._judged_before(filter, known), 0
+        if filter in self._shared:
+            ask = partial(self._shared[filter].ask, ask=ask)
         if not settled and not repeated:
             judged = ask(ids)
             self._remember(filter, ids, judged)
@@ -279,6 +291,8 @@ class Stem:
 
     def find_kept(self, watermark: float | None) -> Kept:
         """Find the rows that stay, where no other name needs them."""
+        if not self._keeps:
+            return Kept(len(self), len(self))
         self._let_outrun_fall()
         # Fresh rows are cleared at once, since they are at the end and cheap to move. Among the old ones a hole moves
         # all rows behind it, and makes their indexes anew; it waits until a share of the rows are holes.
@@ -298,6 +312,10 @@ class Stem:
         """Let rows be dead whose time has passed, and tell how many of the oldest are; others may need them still."""
         self._let_outrun_fall()
         past = 0
+        if not self._keeps:
+            self._let_fall(np.arange(self._past, len(self)))
+            self._past = len(self)
+            return self._past
         for segment in self.segments:
             if not self._is_past(segment, watermark):
                 break
@@ -338,7 +356,10 @@ class Stem:
     def read_marks(self, marks: Mapping[str, pa.Array], forgotten: frozenset[str]) -> None:
         """Go on from the columns of a snapshot, but for what some filters have said."""
         for name in self._verdicts.keys() - forgotten:
-            self._verdicts[name].put(np.arange(len(self)), marks[f"{VERDICT}{name}"].to_numpy())
+            verdicts = marks[f"{VERDICT}{name}"].to_numpy()
+            self._verdicts[name].put(np.arange(len(self)), verdicts)
+            if name in self._shared:
+                self._shared[name].adopt(verdicts)
         if self.counted is not None:
             self.counted.restore(marks)
 

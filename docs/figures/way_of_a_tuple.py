@@ -20,7 +20,7 @@ class Stop(NamedTuple):
 DRIVER = (
     Stop("check the query, divide the work", "eddy/spark/stream.py", "attach"),
     Stop("bind it to the schemas", "eddy/query/binding.py", "bind"),
-    Stop("leave SQL filters to Spark", "eddy/spark/pushdown.py", "push"),
+    Stop("leave SQL filters to Spark", "eddy/spark/before/pushdown.py", "push"),
     Stop("lay out the cells", "eddy/spark/layout/planning.py", "plan_layout"),
 )
 PACKING = (

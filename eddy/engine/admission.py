@@ -3,30 +3,33 @@
 A row arrives in the order of event time within its micro-batch, then in the order in which the query lists the
 streams, then in the order of its source. A row is late when its time is below the watermark: the smallest, over all
 streams, of the largest time seen in earlier micro-batches minus the stream's delay. While a stream has shown no row,
-or has no delay, there is no watermark, and nothing is late.
+or has no delay, there is no watermark, and nothing is late. Of several queries each has the watermark of its own
+streams, as if it were alone.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream
 from eddy.engine.row_times import Timed, read_times
 from eddy.errors import QueryError, quote
-from eddy.query import Rows, Stream
-from eddy.query.binding import Binding
-from eddy.query.emit import counts_rows
+from eddy.query import Rows
 from eddy.query.inputs import FAILING
 from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.tuples import Appearance
 
 Tick = int | float
+
+Watermarks = Mapping[str, Tick | None]
+"""The watermark of each query of a cell; a query that is alone is called `ALONE`."""
 
 MOST_NUMBERS = 1 << 20
 """Numbers of rows that are kept from one micro-batch to the next, in 8 MB. To make them anew took a quarter of a
@@ -75,85 +78,108 @@ class Sorted(NamedTuple):
 
 @dataclass(frozen=True)
 class Mark:
-    """The watermark, or None while there is none.
+    """The watermark of each query, or None while there is none.
 
     `copies` marks the rows of some streams that are copies: another cell counts them. `wanted` marks those rows of a
     source that are some stream's, where not all are. `newest` says how far streams have come with this micro-batch,
-    where somebody knows more than its rows say; `following` is the watermark of the next one then.
+    where somebody knows more than its rows say; `following` are the watermarks of the next one then.
     """
 
-    watermark: Tick | None
+    watermarks: Watermarks
     copies: Mapping[str, Mask] = field(default_factory=dict)
     wanted: Mapping[str, Mask] = field(default_factory=dict)
     newest: Mapping[str, Tick] = field(default_factory=dict)
-    following: Tick | None = None
+    following: Watermarks | None = None
+
+    @classmethod
+    def alone(
+        cls, watermark: Tick | None, copies: Mapping[str, Mask] | None = None, wanted: Mapping[str, Mask] | None = None
+    ) -> Mark:
+        """Make that of a query that is alone."""
+        return cls({ALONE: watermark}, copies or {}, wanted or {})
+
+    @property
+    def after(self) -> Watermarks:
+        """The watermarks behind the micro-batch, as far as they are known."""
+        return self.watermarks if self.following is None else self.following
 
 
 class Gate:
     """Admits micro-batches, and remembers how far each stream is."""
 
-    def __init__(self, binding: Binding) -> None:
-        self._binding = binding
-        first, *others = binding.query.streams
-        # Rows of one stream meet no others, so nobody asks which came first, unless newer ones take their place.
-        self._in_any_order = not others and not counts_rows(binding.query.emit, first)
+    def __init__(self, inputs: CellInputs) -> None:
+        self._inputs = inputs
         self.newest: dict[str, Tick] = {}
         self._numbers: Integers = np.empty(0, np.int64)
 
     def next_mark(self) -> Mark:
-        """Work out the watermark of the next micro-batch.
+        """Work out the watermarks of the next micro-batch.
 
-        It follows from the rows that came through here.
+        They follow from the rows that came through here.
         """
-        streams = self._binding.query.streams
-        if len(self.newest) < len(streams):
-            return Mark(None)
+        return Mark({query: self._find_watermark(streams) for query, streams in self._inputs.queries.items()})
+
+    def _find_watermark(self, streams: Sequence[CellStream]) -> Tick | None:
+        """Find the watermark of some streams."""
         # A stream without a delay may bring a row of any time, so then there is no watermark at all.
-        marks = [self.newest[s.name] - self._round_length(s.delay_ticks) for s in streams if s.delay_ticks is not None]
-        return Mark(min(marks) if len(marks) == len(streams) else None)
+        marks = [
+            self.newest[name] - self._round_length(stream.delay_ticks)
+            for name, _, stream in streams
+            if stream.delay_ticks is not None and name in self.newest
+        ]
+        return min(marks) if len(marks) == len(streams) else None
 
     def _round_length(self, length: Tick) -> Tick:
         """Round a length beside whole times down to whole ticks.
 
         Then no difference is rounded.
         """
-        return math.floor(length) if self._binding.tick_type is np.int64 else length
+        return math.floor(length) if self._inputs.tick_type is np.int64 else length
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, AdmittedRows]:
         """Sort out the rows of one micro-batch, source by source; old ones are late."""
-        sources = self._binding.query.sources
-        for source, (first, *_) in sources.items():
+        sources = self._inputs.sources
+        for source in sources:
             if source not in batch:
                 raise QueryError(f'data: micro-batch {number} has no rows of "{source}"; give it an empty batch')
-            self._check(first.name, batch[source], number)
+            self._check(source, batch[source], number)
         for name, newest in mark.newest.items():
             self._note_newest(name, newest)
         passed = {source: self._pass(streams, batch[source], mark) for source, streams in sources.items()}
-        origins = {stream.name: stream.origin for stream in self._binding.query.streams}
-        for stream in self._binding.query.streams:
-            if stream.bad_rows == FAILING:
-                self._refuse(stream, number, passed[stream.origin].dropped[stream.name])
-        # Rows of equal times keep the order of the streams, so each stream of a source numbers them for itself.
-        numbers = self._number_rows([passed[source].ticks for source in origins.values()])
-        arrivals = dict(zip(origins, numbers, strict=True))
+        for one in self._inputs.streams:
+            if one.stream.bad_rows == FAILING:
+                self._refuse(one, number, passed[one.stream.origin].dropped[one.name])
+        arrivals = self._number_arrivals({source: found.ticks for source, found in passed.items()})
         return {
             source: AdmittedRows(
                 rows=found.rows,
                 ticks=found.ticks,
                 places=found.places,
-                streams={s.name: _admit_under(s, batch[source], found, arrivals[s.name], mark) for s in streams},
+                streams={s.name: _admit_under(s.name, batch[source], found, arrivals[s.name], mark) for s in streams},
             )
             for (source, streams), found in zip(sources.items(), passed.values(), strict=True)
         }
 
-    def describe(self) -> str:
-        """Say for people how far each stream has come.
+    def _number_arrivals(self, ticks: Mapping[str, Ticks]) -> dict[str, Integers]:
+        """Number the rows of each stream among all rows of its query."""
+        # Rows of equal times keep the order of the streams, so each stream of a source numbers them for itself.
+        arrivals: dict[str, Integers] = {}
+        known: dict[tuple[str, ...], list[Integers]] = {}
+        for streams in self._inputs.queries.values():
+            origins = tuple(one.stream.origin for one in streams)
+            if origins not in known:
+                known[origins] = self._number_rows([ticks[source] for source in origins])
+            arrivals |= zip((one.name for one in streams), known[origins], strict=True)
+        return arrivals
+
+    def describe(self, query: str) -> str:
+        """Say for people how far each stream of a query has come.
 
         The slowest stream holds back what the others may forget.
         """
-        streams = self._binding.query.streams
+        streams = self._inputs.queries[query]
         parts = [f'"{s.name}" {self.newest.get(s.name, "has shown no row yet")}' for s in streams]
-        without = [s.name for s in streams if s.delay is None]
+        without = [s.name for s in streams if s.stream.delay is None]
         hint = f"; nothing is forgotten, since {quote(without)} has no delay" if without else ""
         return f"event times have come to, in ticks: {', '.join(parts)}{hint}"
 
@@ -163,7 +189,8 @@ class Gate:
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self.newest = dict(state["newest"])
+        known = {one.name for one in self._inputs.streams}
+        self.newest = {name: tick for name, tick in state["newest"].items() if name in known}
 
     # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
     #
@@ -175,26 +202,27 @@ class Gate:
     #     late          .  .  .  x  .  .  .  .      known, but below the watermark
     #     keyless       .  .  .  .  x  .  .  .      on time, but null in a join key
     #     chosen        .  .  .  .  .  x  x  x      sorted by time, they take part
-    def _pass(self, streams: Sequence[Stream], rows: pa.RecordBatch, mark: Mark) -> Sorted:
+    def _pass(self, streams: Sequence[CellStream], rows: pa.RecordBatch, mark: Mark) -> Sorted:
         # What is said of the times of a source is said of all of its streams.
-        timed = read_times(streams[0], rows, self._binding.tick_type)
-        keyed = {stream.name: _mask_valid(rows, self._binding.keys[stream.name]) for stream in streams}
-        wanted = {stream.name: mark.wanted.get(stream.name) for stream in streams}
+        timed = read_times(streams[0].stream, rows, self._inputs.tick_type)
+        keyed = {name: _mask_valid(rows, self._inputs.keys[name]) for name, *_ in streams}
+        wanted = {name: mark.wanted.get(name) for name, *_ in streams}
+        watermarks = {query: mark.watermarks[query] for _, query, _ in streams}
         ticks, known = timed.ticks, timed.known
         # Most micro-batches have nothing to sort out; then no mask is made and no row is copied.
         has_all = all(mask is None for mask in (known, *keyed.values(), *wanted.values()))
-        if has_all and self._is_plain(ticks, mark.watermark):
+        if has_all and self._is_plain(ticks, watermarks.values()):
             self._note_newest_of(streams, ticks)
             return Sorted(rows, ticks, dict.fromkeys(keyed), dict.fromkeys(keyed, NONE_DROPPED))
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
         self._note_newest_of(streams, ticks[present])
-        # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
-        late = present & (ticks < mark.watermark) if mark.watermark is not None else ~everywhere
-        kept = present & ~late
         taken, dropped = {}, {}
-        for stream in streams:
-            name = stream.name
+        for name, query, stream in streams:
+            # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
+            watermark = watermarks[query]
+            late = present & (ticks < watermark) if watermark is not None else ~everywhere
+            kept = present & ~late
             own = _or_all(wanted[name], everywhere)
             keyless = kept & ~_or_all(keyed[name], everywhere)
             # Another cell counts the copies; here they only take part.
@@ -208,9 +236,9 @@ class Gate:
         places = {name: _find_places(mask[chosen]) for name, mask in taken.items()}
         return Sorted(rows.take(pa.array(chosen)), ticks[chosen], places, dropped, chosen)
 
-    def _refuse(self, stream: Stream, number: int, dropped: Mapping[str, int]) -> None:
+    def _refuse(self, one: CellStream, number: int, dropped: Mapping[str, int]) -> None:
         """Raise an error for bad rows, if the stream asks for it."""
-        keys = quote(self._binding.keys[stream.name])
+        stream, keys = one.stream, quote(self._inputs.keys[one.name])
         why = {
             "malformed": f'that "{stream.malformed}" says could not be read',
             "untimed": f'without a time in "{stream.time}"',
@@ -220,11 +248,11 @@ class Gate:
         bad = [f"{dropped[kind]:,} {text}" for kind, text in why.items() if dropped[kind]]
         if bad:
             raise QueryError(
-                f'stream "{stream.name}": micro-batch {number} has bad rows: {", ".join(bad)}; mend them at their '
+                f'stream "{one.name}": micro-batch {number} has bad rows: {", ".join(bad)}; mend them at their '
                 'source, or let bad_rows = "drop" count them and go on'
             )
 
-    def _note_newest_of(self, streams: Sequence[Stream], ticks: Ticks) -> None:
+    def _note_newest_of(self, streams: Sequence[CellStream], ticks: Ticks) -> None:
         if len(ticks):
             newest = ticks.max().item()
             for stream in streams:
@@ -234,15 +262,17 @@ class Gate:
         """Note how far a stream has come."""
         self.newest[name] = max(newest, self.newest.get(name, newest))
 
-    def _is_plain(self, ticks: Ticks, watermark: Tick | None) -> bool:
+    def _is_plain(self, ticks: Ticks, watermarks: Collection[Tick | None]) -> bool:
         """Tell whether there is nothing to sort out.
 
         No row is late, and none is out of order among others that it could join.
         """
         if not len(ticks):
             return True
-        in_order = self._in_any_order or bool((ticks[1:] >= ticks[:-1]).all())
-        return in_order and (watermark is None or ticks.min().item() >= watermark)
+        if self._inputs.in_order and not bool((ticks[1:] >= ticks[:-1]).all()):
+            return False
+        latest = max((one for one in watermarks if one is not None), default=None)
+        return latest is None or ticks.min().item() >= latest
 
     def _number_rows(self, ticks: Sequence[Ticks]) -> list[Integers]:
         """Number each row among all rows of the micro-batch.
@@ -270,16 +300,15 @@ class Gate:
         return self._numbers[:count]
 
     def _check(self, name: str, rows: pa.RecordBatch, number: int) -> None:
-        expected = self._binding.schemas[name]
+        expected = self._inputs.schemas[name]
         if rows.schema.equals(expected):
             return
         if rows.schema.names != expected.names or rows.schema.types != expected.types:
             raise QueryError(_describe_difference(name, number, expected, rows.schema))
 
 
-def _admit_under(stream: Stream, came: pa.RecordBatch, found: Sorted, arrivals: Integers, mark: Mark) -> Admitted:
+def _admit_under(name: str, came: pa.RecordBatch, found: Sorted, arrivals: Integers, mark: Mark) -> Admitted:
     """Say how the rows of a source appear in one of its streams."""
-    name = stream.name
     copied = int(mark.copies[name].sum()) if name in mark.copies else 0
     own = int(mark.wanted[name].sum()) if name in mark.wanted else came.num_rows
     return Admitted(

@@ -28,6 +28,14 @@ class Came(NamedTuple):
     clock: str | None
 
 
+class Taken(NamedTuple):
+    """The seconds of a query's own work in a micro-batch, and those of work that was done for several."""
+
+    own: float
+    shared: float = 0.0
+    sharers: int = 1
+
+
 class Settled(NamedTuple):
     """The end of a micro-batch: what its indexes have done, and the seconds of the rows and of choosing indexes.
 
@@ -72,17 +80,17 @@ class Counting:
         came: Came,
         routing: RouteTally,
         settled: Settled,
-        stop_clock: Callable[[], float],
+        stop_clock: Callable[[], Taken],
     ) -> None:
         """Count a micro-batch that is over; `stop_clock` says what it took, the naming of its classes included."""
         routes = self._name_routes(routing)
-        seconds, insight = stop_clock(), self._read_insight()
+        taken, insight = stop_clock(), self._read_insight()
         self.last = Counters(
             batch=batch,
             streams=came.streams,
             results=settled.results,
             decisions=routing.decisions,
-            seconds=seconds,
+            seconds=taken.own + taken.shared / taken.sharers,
             planning=routing.planning,
             learning=routing.learning,
             operators=routing.operators,
@@ -101,11 +109,17 @@ class Counting:
             watermark=came.watermark,
             clock=came.clock,
             held=settled.held,
+            shared=taken.shared if taken.sharers > 1 else 0.0,
+            sharers=taken.sharers,
         )
-        self._routed |= {stream: self.last for stream, _, _ in self.last.routes}
-        self._came = count_arrived(self._came, self.last)
-        if self.last.tunings:
-            self._indexed = latest_indexing(self._indexed, (), self.last.tunings, batch)
+        self._keep_latest(self.last)
+
+    def _keep_latest(self, last: Counters) -> None:
+        """Keep what a checkpoint has of micro-batches before the last one."""
+        self._routed |= {stream: last for stream, _, _ in last.routes}
+        self._came = count_arrived(self._came, last)
+        if last.tunings:
+            self._indexed = latest_indexing(self._indexed, (), last.tunings, last.batch)
 
     def snapshot(self) -> dict[str, Any]:
         """Plain values."""

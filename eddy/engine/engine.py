@@ -2,98 +2,64 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from eddy.classes.classifier import Classifier, Look
-from eddy.contracts import Clock, Others, Policy
-from eddy.engine import emission
-from eddy.engine.admission import AdmittedRows, Gate, Mark
-from eddy.engine.counting import Came, Counting, Settled
-from eddy.engine.emission import Emission, Picked, Rejected
-from eddy.engine.machinery import HeldResults, Machinery
-from eddy.engine.rounds import Rounds, StoredTuples
-from eddy.engine.snapshot import (
-    Snapshot,
-    guard_restore,
-    pack,
-    pack_array,
-    read_array,
-    restore_policy,
-    unpack,
-)
-from eddy.errors import EngineError
-from eddy.observe.counters import Counters, StreamCount
-from eddy.observe.prices import Prices
-from eddy.predicates.setup import prepare
-from eddy.query import Stream, fingerprint
-from eddy.query.binding import Binding
-from eddy.query.pushed_filter import PushedFilter
-from eddy.routing.router import Router
+from eddy.contracts import Clock, Others
+from eddy.engine.admission import AdmittedRows, Gate, Mark, Tick, Watermarks
+from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream
+from eddy.engine.counting import Taken
+from eddy.engine.emission import Picked, Rejected
+from eddy.engine.lane import Asked, Lane, Part
+from eddy.engine.machinery import SourceRows
+from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
+from eddy.errors import CheckpointError, EngineError, add_place
+from eddy.observe.counters import Counters
+from eddy.query import fingerprint
+from eddy.query.fingerprint import FilterChange
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import no_rows
-from eddy.tuples.packed import Packed
+from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.tuples import merge
 
 Emitted = TypeVar("Emitted")
 
+Emit = Callable[[Lane, Iterator[Tuples]], Iterator[Emitted]]
+"""What is made of the tuples of a lane that complete."""
+
 
 class Engine:
-    """Answers a query, one micro-batch after the other.
+    """Answers a query, one micro-batch after the other; or several, which share the rows.
 
-    The same batches, policy and seed give the same routes; the same batches alone give the same answer. `seed` is that
-    of the query, and the number of the cell. `by_clock` says that rounds may depend on what steps take, too.
+    The same batches, policies and seed give the same routes; the same batches alone give the same answers. `seed` is
+    that of the query, and the number of the cell. A query that has the engine for itself is called `ALONE`.
     """
 
-    def __init__(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
-        self,
-        binding: Binding,
-        machinery: Machinery,
-        policy: Policy,
-        prices: Prices,
-        *,
-        policy_name: str,
-        clock: Clock,
-        working: Clock,
-        seed: tuple[int, int],
-        parts: Mapping[str, str] | None = None,
-        pushed: Sequence[PushedFilter] = (),
-        by_clock: bool = True,
+    def __init__(
+        self, asked: Mapping[str, Asked], rows: Mapping[str, SourceRows], *, clock: Clock, seed: tuple[int, int]
     ) -> None:
-        self._binding = binding
-        self._setups = [(f.name, f.setup) for f in binding.query.filters if f.setup is not None]
-        self._parts = fingerprint.of(binding) if parts is None else parts
-        self._pushed = pushed
-        self._stores, self._rows = machinery.stores, machinery.rows
-        self._streams = {s.name: machinery.stores[s.name] for s in binding.query.streams}
-        self._faults = machinery.faults
-        self._outlet = Emission(binding, self._stores, self._faults)
-        self._held = machinery.held
-        self._gate = Gate(binding)
-        self._classifier = Classifier(policy.features, {s.name: binding.schemas[s.name] for s in binding.query.streams})
-        operators, tariff, taps = machinery.operators, machinery.tariff, machinery.taps
-        self._router = Router(
-            operators, policy, policy_name, self._classify, working, prices, tariff, taps, sifts=machinery.sifts
-        )
-        self._rounds = Rounds(self._router, policy, prices, by_clock=by_clock)
-        self._policy, self._policy_name = policy, policy_name
+        self.lanes = {name: Lane(name, one) for name, one in asked.items()}
+        self._inputs = CellInputs.of({name: one.binding for name, one in asked.items()})
+        self._gate = Gate(self._inputs)
+        self._rows = rows
         self._clock = clock
         self._seed = seed
         self._batch, self._under_way = 0, False
         self._places: Mapping[str, RowIds | None] = {}
-        self._indexes, self._caches = machinery.indexes, machinery.caches
-        self._costs = tariff.seconds
-        self._counting = Counting(policy, policy_name, self._classifier.names, machinery, by_clock=by_clock)
+
+    @property
+    def _alone(self) -> Lane:
+        return self.lanes[ALONE]
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the answer."""
-        return self._binding.schema
+        """The schema of the answer of a query that is alone."""
+        return self._alone.binding.schema
 
     @property
     def newest(self) -> Mapping[str, float]:
@@ -101,67 +67,60 @@ class Engine:
         return dict(self._gate.newest)
 
     def run(self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None) -> Iterator[pa.RecordBatch]:
+        """Process one micro-batch of a query that is alone; see `run_each`."""
+        for _, rows in self.run_each(batch, mark):
+            yield rows
+
+    def run_each(
+        self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None = None
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Process one micro-batch, the rows of each source; it is over when the iterator is.
 
-        The watermark is that of the rows of earlier micro-batches, unless `next_mark` says what it is: one of several
-        cells sees only a part of the rows.
+        Gives results, with the name of their query. Watermarks are those of the rows of earlier micro-batches, unless
+        a mark says what they are: one of several cells sees only a part of the rows.
 
         One that fails or is abandoned has left its rows behind: then the engine is of no use any more, and another
         one goes on from the last snapshot.
         """
-        emit = self._outlet.batches if self._held is None else partial(self._hold, self._held, mark)
-        yield from self._run(batch, mark, emit)
-
-    def _hold(self, held: HeldResults, mark: Mark | None, done: Iterator[Tuples]) -> Iterator[pa.RecordBatch]:
-        """Let what is done wait; tell what the watermark behind this micro-batch has passed."""
-        for lot in self._outlet.tuples(done):
-            held.append(lot.ids, self._outlet.gather(lot))
-        held.note_outrun()
-        # The results of this micro-batch are those that it tells, whenever they were found.
-        for rows in held.release(self._find_next(mark)):
-            self._outlet.count(rows.num_rows)
-            yield rows
-
-    def _find_next(self, mark: Mark | None) -> float | None:
-        """Find the watermark behind a micro-batch, as far as it is known."""
-        known = mark or self._gate.next_mark()
-        return known.watermark if known.following is None else known.following
+        yield from self._run(
+            batch, mark, lambda lane, done: lane.emit(done, (mark or self._gate.next_mark()).after[lane.name])
+        )
 
     def pick(self, rows: pa.RecordBatch) -> Picked:
         """Process one micro-batch of a query over one stream; tell which of the rows that came passed, in their order.
 
         Whoever holds the rows needs no copy of them. Rows that take no part, since they are bad, have not passed.
         """
-        (source,) = self._binding.query.sources
-        for picked in list(self._run({source: rows}, None, self._pick)):
+        (source,) = self._inputs.sources
+        for _, picked in list(self._run({source: rows}, None, self._pick)):
             return picked
-        return Picked(np.empty(0, np.int64), None if self._is_alone else no_rows(self.schema))
+        return Picked(np.empty(0, np.int64), None if self._reads_one else no_rows(self.schema))
 
-    def _pick(self, done: Iterator[Tuples]) -> Iterator[Picked]:
+    def _pick(self, lane: Lane, done: Iterator[Tuples]) -> Iterator[Picked]:
         """Find the places of what is done, at once."""
-        (name,) = self._streams
-        parts = list(self._outlet.tuples(done))
+        (name,) = self._places
+        parts = list(lane.outlet.tuples(done))
         if not parts:
             return
         whole = merge(parts)
         places = self._find_places(name, whole.ids[name])
-        if self._is_alone:
+        if self._reads_one:
             yield Picked(np.sort(places), None)
             return
         # Routing says in which order combinations come out; they are told by row, then in the order of the tables.
-        order = np.lexsort([*(whole.ids[table] for table in reversed(self._binding.query.inputs[1:])), places])
-        yield Picked(places.take(order), self._outlet.gather(whole.take(order)))
+        order = np.lexsort([*(whole.ids[table] for table in reversed(lane.binding.query.inputs[1:])), places])
+        yield Picked(places.take(order), lane.outlet.gather(whole.take(order)))
 
     @property
-    def _is_alone(self) -> bool:
-        return len(self._binding.query.inputs) == 1
+    def _reads_one(self) -> bool:
+        return len(self._alone.binding.query.inputs) == 1
 
     def read_rejected(self) -> list[Rejected]:
         """Tell which rows of the last `pick` were put aside, since a predicate has no answer for them."""
-        (name,) = self._streams
+        lane, (name,) = self._alone, self._places
         return [
-            Rejected(place, *self._faults.find(code)[:2])
-            for part in self._outlet.rejected
+            Rejected(place, *lane.faults.find(code)[:2])
+            for part in lane.outlet.rejected
             for place, code in zip(
                 self._find_places(name, part.ids[name]).tolist(), part.read_faults().tolist(), strict=True
             )
@@ -173,56 +132,68 @@ class Engine:
         return ids if places is None else places[ids]
 
     def _run(
-        self,
-        batch: Mapping[str, pa.RecordBatch],
-        mark: Mark | None,
-        emit: Callable[[Iterator[Tuples]], Iterator[Emitted]],
-    ) -> Iterator[Emitted]:
+        self, batch: Mapping[str, pa.RecordBatch], mark: Mark | None, emit: Emit[Emitted]
+    ) -> Iterator[tuple[str, Emitted]]:
         """Process one micro-batch, and hand on what `emit` makes of the tuples that complete."""
         self._begin()
-        prepare(self._setups)
-        paused, started = 0.0, self._clock()
+        started = self._clock()
         before = mark or self._gate.next_mark()
         admitted = self._gate.admit(batch, self._batch, before)
         self._places = {name: part.places for part in admitted.values() for name in part.streams}
-        arrived = self._build(admitted)
-        self._check_room()
-        for emitted in emit(self._rounds.route(arrived, self._chance())):
-            left = self._clock()
-            yield emitted
-            paused += self._clock() - left
+        stored = {
+            source: self._rows[source].append(rows, ticks, [part.seen for part in streams.values()])
+            for source, (rows, ticks, _, streams) in admitted.items()
+        }
+        common, own = self._clock() - started, {}
+        for name, lane in self.lanes.items():
+            with add_place(write_place(name)):
+                begun, paused = self._clock(), 0.0
+                arrived = lane.arrive(admitted, stored)
+                lane.check_room(self._gate.describe(name))
+                for emitted in emit(lane, lane.route(arrived, self._make_chance())):
+                    left = self._clock()
+                    yield name, emitted
+                    paused += self._clock() - left
+                own[name] = self._clock() - begun - paused
         known = mark or self._gate.next_mark()
-        settled = self._settle(known.watermark)
-        self._check_room()
-        came = Came(self._count_streams(admitted), before.watermark, self._binding.clock)
-        self._counting.count(self._batch, came, self._router.routing, settled, lambda: self._clock() - started - paused)
+        settling = self._settle(known.watermarks)
+        for name, lane in self.lanes.items():
+            with add_place(write_place(name)):
+                taken = Taken(own[name], common + settling, len(self.lanes))
+                self._end(lane, admitted, before.watermarks[name], settling / len(self.lanes), taken)
         self._batch += 1
         self._under_way = False
 
-    def _settle(self, watermark: float | None) -> Settled:
-        """Let go of the rows that are past, and choose how the others are found."""
+    def _settle(self, watermarks: Watermarks) -> float:
+        """Let go of the rows that are past; gives the seconds that it took."""
         started = self._clock()
-        for rows in self._rows.values():
-            rows.settle(watermark)
-        settled = self._clock()
-        indexed = self._indexes.settle()
-        # The indexes have what room rows leave, and caches what is left then.
-        tuned = self._clock()
-        held = 0 if self._held is None else len(self._held)
-        caches = self._caches.settle()
-        return Settled(indexed, settled - started, tuned - settled, caches, self._outlet.results, held)
+        sources = self._inputs.sources
+        for source, rows in self._rows.items():
+            rows.settle([watermarks[one.query] for one in sources[source]] if source in sources else None)
+        return self._clock() - started
 
-    def _check_room(self) -> None:
-        """Stop before the machine does."""
-        if self._binding.query.max_state is not None:
-            held = 0 if self._held is None else self._held.count_bytes()
-            emission.check_state_limit(self._streams, self._binding.query.max_state, self._gate.describe(), held)
+    def _end(
+        self, lane: Lane, admitted: Mapping[str, AdmittedRows], watermark: Tick | None, settling: float, taken: Taken
+    ) -> None:
+        """End a query's part of a micro-batch; `settling` are its seconds of those in which rows were let go of."""
+        begun = self._clock()
+        settled = lane.settle(settling)
+        lane.check_room(self._gate.describe(lane.name))
+        lane.count(
+            self._batch,
+            admitted,
+            watermark,
+            settled,
+            self._gate.newest,
+            lambda: taken._replace(own=taken.own + self._clock() - begun),
+        )
 
     def _begin(self) -> None:
         self._check_between("run")
-        self._counting.last = None
         self._under_way = True
-        self._faults.begin()
+        for name, lane in self.lanes.items():
+            with add_place(write_place(name)):
+                lane.begin()
 
     def _check_between(self, what: str) -> None:
         """Some things can be done between micro-batches only."""
@@ -232,137 +203,95 @@ class Engine:
                 "results were not all taken; build another engine and restore the last snapshot"
             )
 
-    def _count_streams(self, admitted: Mapping[str, AdmittedRows]) -> dict[str, StreamCount]:
-        """Count the rows that came, and those that are stored now."""
-        parts = {name: part for rows in admitted.values() for name, part in rows.streams.items()}
-        return {
-            name: StreamCount(
-                rows=part.came,
-                **part.dropped,
-                copies=part.copies,
-                stored=len(self._streams[name]),
-                nbytes=self._streams[name].nbytes,
-                newest=self._gate.newest.get(name),
-            )
-            for name, part in ((name, parts[name]) for name in self._streams)
-        }
-
     def read_counters(self) -> Counters:
-        """Give the counters of the last micro-batch."""
-        if self._counting.last is None:
+        """Give the counters of the last micro-batch of a query that is alone."""
+        return self.read_each()[ALONE]
+
+    def read_each(self) -> dict[str, Counters]:
+        """Give the counters of the last micro-batch of each query."""
+        found = {name: lane.counting.last for name, lane in self.lanes.items()}
+        known = {name: last for name, last in found.items() if last is not None}
+        if len(known) < len(found):
             raise EngineError("engine: no micro-batch has been run to its end, so there is nothing to report")
-        return self._counting.last
+        return known
 
     def snapshot(self) -> Snapshot:
         """Give the whole state, between two micro-batches."""
         self._check_between("snapshot")
         numbers: dict[str, Any] = {}
         tables: dict[str, Sequence[Packed]] = {}
-        for source, streams in self._binding.query.sources.items():
-            name = _name_rows(streams)
+        for source, streams in self._inputs.sources.items():
+            name = _name_rows(source, streams)
             numbers[name], tables[f"stream {name}"] = self._rows[source].snapshot()
-        state = self._policy.snapshot()
-        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        tables |= {f"policy {name}": [pack_array(array)] for name, array in arrays.items()}
-        meta = {
-            "query": dict(self._parts),
-            "batch": self._batch,
-            "gate": self._gate.snapshot(),
-            "numbers": numbers,
-            "statistics": self._router.statistics.snapshot(),
-            "prices": self._router.prices.snapshot(),
-            "least round": self._rounds.least,
-            "policy": self._policy_name,
-            "after": self._after(),
-            "costs": dict(self._costs),
-            "classifier": self._classifier.snapshot(),
-            "shapes": {name: array.shape for name, array in arrays.items()},
-            "state": {name: value for name, value in state.items() if name not in arrays},
-            **self._counting.snapshot(),
-        }
-        if tuning := self._indexes.snapshot():
-            meta["tuning"] = tuning
-        if self._held is not None:
-            meta["held"], tables["held"] = self._held.snapshot()
-        caches, saved = self._caches.snapshot()
-        if caches:
-            meta["caches"], tables = caches, {**tables, **saved}
-        return pack(meta, tables)
+        meta = {"batch": self._batch, "gate": self._gate.snapshot(), "numbers": numbers}
+        if ALONE in self.lanes:
+            own, more = self._alone.snapshot()
+            return pack({**meta, **own}, {**tables, **more})
+        parts: dict[str, Any] = {}
+        for name, lane in self.lanes.items():
+            parts[name], more = lane.snapshot()
+            tables |= {f"{write_place(name)}{table}": packed for table, packed in more.items()}
+        # Queries say much the same of themselves, so together they are compressed to little more than one of them.
+        told = pa.record_batch({"query": [*parts], "told": [json.dumps(part) for part in parts.values()]})
+        return pack(meta, {**tables, QUERIES: [pack_rows(told)]})
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that is damaged, or of another query: also one with other filters."""
-        meta, _ = unpack(snapshot)
-        fingerprint.check_same(meta["query"], self._parts)
+        saved = read_parts(*unpack(snapshot))
+        for name, lane in self.lanes.items():
+            fingerprint.check_same(saved[name][0]["query"], lane.parts)
 
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot of the same query.
+        """Go on from a snapshot of the same query; of several some may have gone, and others may be new.
 
-        Another policy keeps the rows and starts learning anew. So does the same one where filters are others: what it
-        knows speaks of them. What others cost and let pass is kept.
+        A new one begins as it would alone: it does not see the rows that are stored.
         """
         meta, tables = unpack(snapshot)
-        change = fingerprint.check(meta["query"], self._parts, self._pushed)
+        saved = read_parts(meta, tables)
+        check_number(saved, self.lanes)
+        changes: dict[str, FilterChange] = {}
+        for name, (own, _) in saved.items():
+            if name in self.lanes:
+                with add_place(write_place(name)):
+                    lane = self.lanes[name]
+                    changes[name] = fingerprint.check(own["query"], lane.parts, lane.pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
-        is_joined = [
-            self._restore_rows(source, meta["numbers"], tables, change.forgotten)
-            for source in self._binding.query.sources
-        ]
-        if self._held is not None:
-            self._held.restore(meta["held"], tables["held"])
-        is_as_dear = self._restore_costs(meta, change.forgotten)
-        self._rounds.least = meta.get("least round", 0)
-        self._counting.restore(meta)
-        self._indexes.restore(meta.get("tuning", {}))
-        # Rows that other filters have let go of, or keep, have no combinations that are saved, nor have those of stores
-        # that have become one.
-        if not (change or any(is_joined)):
-            self._caches.restore(meta.get("caches", {}), tables)
-        # Buckets are numbered for a policy's features; another one has others, and could not read what was learned. Nor
-        # is it of use where filters wait for others than before: routes that were learned may not be legal any more.
-        is_same = not change and meta["policy"] == self._policy_name
-        if is_same and meta.get("after", {}) == self._after() and is_as_dear:
-            self._classifier.restore(meta["classifier"])
-            arrays = {name: read_array(tables[f"policy {name}"], shape) for name, shape in meta["shapes"].items()}
-            restore_policy(self._policy, self._policy_name, {**meta["state"], **arrays})
-            self._counting.restore_learned(meta)
+        is_joined = [self._restore_rows(source, meta["numbers"], tables, changes) for source in self._inputs.sources]
+        for name, change in changes.items():
+            with add_place(write_place(name)):
+                self.lanes[name].restore(*saved[name], change, is_joined=any(is_joined))
 
     def _restore_rows(
         self,
         source: str,
         numbers: Mapping[str, Mapping[str, int]],
         tables: Mapping[str, Sequence[Packed]],
-        forgotten: frozenset[str],
+        changes: Mapping[str, FilterChange],
     ) -> bool:
         """Go on with the rows of a source; tells whether each of its streams had its own in the snapshot."""
-        streams = self._binding.query.sources[source]
-        new = [one for one in self._pushed if one.name in forgotten]
-        others = [Others(forgotten, [one for one in new if one.stream == stream.name]) for stream in streams]
-        if (name := _name_rows(streams)) in numbers:
+        streams = self._inputs.sources[source]
+        others = [self._find_others(one, changes) for one in streams]
+        if (name := _name_rows(source, streams)) in numbers:
             self._rows[source].restore(numbers[name], tables[f"stream {name}"], others)
             return False
-        self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
+        if ALONE in self.lanes:
+            self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
         return True
 
-    def _restore_costs(self, meta: Mapping[str, Any], forgotten: Collection[str]) -> bool:
-        """Go on with what operators cost and let pass, but for some; tells whether it still holds."""
-        self._router.statistics.restore([row for row in meta["statistics"] if row[0] not in forgotten])
-        # Where filters cost something else than before, all that was learned of costs was about other ones.
-        saved = meta.get("costs", {})
-        is_as_dear = all(saved.get(f) == self._costs.get(f) for f in {*saved, *self._costs}.difference(forgotten))
-        prices = [row for row in meta.get("prices", []) if row[0] not in forgotten]
-        self._router.prices.restore(prices if is_as_dear else [])
-        return is_as_dear
+    def _find_others(self, one: CellStream, changes: Mapping[str, FilterChange]) -> Others:
+        """Find what is other of a stream's filters than in a snapshot; nothing of a query that was not in it is."""
+        change = changes.get(one.query)
+        if change is None:
+            return Others(is_new=True)
+        new = [f for f in self.lanes[one.query].pushed if f.name in change.forgotten and f.stream == one.stream.name]
+        return Others(change.forgotten, new)
 
-    def _after(self) -> dict[str, list[str]]:
-        """List the filters that wait for others, and for which."""
-        return {f.name: sorted(f.after) for f in self._binding.query.filters if f.after}
+    def _make_chance(self) -> Callable[[], np.random.Generator]:
+        """Give a query's generator of the micro-batch, made when it is needed.
 
-    def _chance(self) -> Callable[[], np.random.Generator]:
-        """Give the micro-batch's generator, made when it is needed.
-
-        A retry draws as the first try did.
+        A retry draws as the first try did, and a query of several as it would alone.
         """
         seed, made = (*self._seed, self._batch), list[np.random.Generator]()
 
@@ -373,23 +302,43 @@ class Engine:
 
         return chance
 
-    def _build(self, admitted: Mapping[str, AdmittedRows]) -> list[StoredTuples]:
-        """Store the rows of each source, unfiltered, as new tuples of its streams."""
-        built: dict[str, StoredTuples] = {}
-        for source, (rows, ticks, _, streams) in admitted.items():
-            ids = self._rows[source].append(rows, ticks, [part.seen for part in streams.values()])
-            for name, ((arrivals, taken), *_) in streams.items():
-                self._classifier.arrive(name, rows, int(ids[0]) if len(ids) else 0)
-                own, numbers = (ids, arrivals) if taken is None else (ids.take(taken), arrivals.take(taken))
-                built[name] = StoredTuples(Tuples(self._router.machine.start(name), {name: own}), numbers)
-        return [built[name] for name in self._streams]
 
-    def _classify(self, tuples: Tuples) -> Look:
-        """Look at the buckets of the rows that set tuples off."""
-        origin = tuples.lineage.origin
-        return self._classifier.buckets(origin, tuples.ids[origin])
+QUERIES = "queries"
+"""The table of a state that has what each of several queries says of itself."""
 
 
-def _name_rows(streams: Sequence[Stream]) -> str:
-    """Name the rows of a source in a state: by the streams that have them, however the source is called."""
-    return ", ".join(sorted(stream.name for stream in streams))
+def write_place(query: str) -> str:
+    """Say of which query something is; of one that is alone nobody has to."""
+    return f'query "{query}": ' if query else ""
+
+
+def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
+    """Read the parts of a state that queries have for themselves."""
+    if QUERIES not in tables:
+        return {ALONE: (dict(meta), dict(tables))}
+    (told,) = tables[QUERIES]
+    parts = ((row["query"], json.loads(row["told"])) for row in told.read().to_pylist())
+    return {
+        name: (own, {table.removeprefix(begin): packed for table, packed in tables.items() if table.startswith(begin)})
+        for name, own, begin in ((name, own, write_place(name)) for name, own in parts)
+    }
+
+
+def check_number(saved: Collection[str], wanted: Collection[str]) -> None:
+    """Refuse the state of one query for several, and the other way round: their rows are named in other ways."""
+    if (ALONE in saved) == (ALONE in wanted):
+        return
+    names = ("one query", "several queries")
+    before, now = names if ALONE in saved else names[::-1]
+    raise CheckpointError(
+        f"checkpoint: it belongs to {before}, this start has {now}; go back to what it was begun with, or begin a new "
+        "checkpoint"
+    )
+
+
+def _name_rows(source: str, streams: Sequence[CellStream]) -> str:
+    """Name the rows of a source in a state: of a query that is alone by the streams that have them.
+
+    Then it may call their source otherwise.
+    """
+    return ", ".join(sorted(one.name for one in streams)) if streams[0].query == ALONE else source

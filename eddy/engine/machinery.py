@@ -26,8 +26,11 @@ class SourceRows(Protocol):
     def append(self, rows: pa.RecordBatch, ticks: Ticks, seen: Sequence[Appearance]) -> RowIds:
         """Keep rows, in the order of their arrival; says under which ids. `seen` is how they appear under each name."""
 
-    def settle(self, watermark: float | None) -> None:
-        """End the micro-batch: let go of the rows that nothing can meet any more."""
+    def settle(self, watermarks: Sequence[float | None] | None) -> None:
+        """End the micro-batch: let go of the rows that nothing can meet any more.
+
+        Each name has a watermark, in the order of `append`; None where rows have no time.
+        """
 
     def snapshot(self) -> tuple[dict[str, int], Sequence[Packed]]:
         """What must survive a restart: numbers, and rows."""
@@ -129,14 +132,10 @@ class HeldResults(Protocol):
 
 
 class Machinery(NamedTuple):
-    """An engine's parts besides its policy.
-
-    `stores` has those of all inputs, `rows` those of all sources, and of tables.
-    """
+    """What a query is answered with, besides its policy; `stores` has those of all its inputs."""
 
     operators: Sequence[Operator]
     stores: Mapping[str, Store]
-    rows: Mapping[str, SourceRows]
     faults: Faults
     indexes: Indexes = NO_INDEXES
     caches: Caches = NO_CACHES

@@ -116,6 +116,9 @@ class Counters:
     Rows with a time below `watermark` were late; it is in ticks, and `clock` says what these are. Both are None where
     there is none.
 
+    `shared` are seconds of work that was done for so many queries as there are `sharers`; `seconds` has an even share
+    of them. A query that is alone shares nothing.
+
     `costs` are what users say that a row costs at each filter. They are times, and accounts are as well, unless they
     are not `in_seconds`: then both are in a unit of the user's.
     """
@@ -148,3 +151,5 @@ class Counters:
     watermark: float | None = None
     clock: str | None = None
     held: int = 0
+    shared: float = 0.0
+    sharers: int = 1

@@ -64,6 +64,8 @@ class CellSum:
             watermark=_find_newest(part.watermark for part in came),
             clock=next((part.clock for part in came), None),
             held=sum(part.held for part in known),
+            shared=sum(part.shared for part in came),
+            sharers=max(part.sharers for part in came),
             trees={new.key: self._latest[cell].trees.get(old, ()) for (cell, old), new in decisions},
         )
 
@@ -96,6 +98,8 @@ def merge_batches(before: Counters, after: Counters) -> Counters:
         watermark=after.watermark,
         clock=after.clock,
         held=after.held,
+        shared=before.shared + after.shared,
+        sharers=after.sharers,
         trees={**before.trees, **after.trees},
     )
 

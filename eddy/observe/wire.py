@@ -16,7 +16,7 @@ from eddy.tuples import Hop
 
 NESTED = frozenset(
     {"streams", "operators", "routes", "classes", "insight", "trees", "faults", "indexes", "tunings", "caches"}
-    | {"costs", "in_seconds", "cells", "held"}
+    | {"costs", "in_seconds", "cells", "held", "shared", "sharers"}
 )
 """The parts of counters that are no plain values themselves."""
 
@@ -50,6 +50,7 @@ def to_plain(counters: Counters) -> dict[str, Any]:
         **({"cache_notes": write_notes(counters.insight.caches)} if counters.insight.caches else {}),
         **({"costs": dict(counters.costs), "in_seconds": counters.in_seconds} if counters.costs else {}),
         **({"held": counters.held} if counters.held else {}),
+        **({"shared": counters.shared, "sharers": counters.sharers} if counters.sharers > 1 else {}),
     }
 
 
@@ -80,6 +81,8 @@ def from_plain(values: Mapping[str, Any]) -> Counters:
         costs=values.get("costs", {}),
         in_seconds=values.get("in_seconds", True),
         held=values.get("held", 0),
+        shared=values.get("shared", 0.0),
+        sharers=values.get("sharers", 1),
     )
 
 

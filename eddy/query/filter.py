@@ -6,7 +6,7 @@ It also says what is done with rows for which the predicate has no answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,6 +119,20 @@ class Filter:
             if column.stream not in self.on:
                 error = unknown_name("stream", str(column.stream), self.on, where=f'{where}: column "{column}"')
                 raise QueryError(f"{error}; fields of a struct cannot be read")
+
+    @property
+    def definition(self) -> Hashable:
+        """What makes the answers of a function those of another filter of the same rows; None where nothing does.
+
+        How it is called, and how often, changes no answer. SQL costs less to ask again than to look up.
+        """
+        if not isinstance(self.predicate, Function) or len(self.on) > 1:
+            return None
+        columns = tuple(column.name for column in self.predicate.columns)
+        return (
+            *(id(self.predicate.function), columns, self.rowwise, self.predicate.forms, id(self.setup)),
+            *(self.nulls, self.on_error, self.time_limit),
+        )
 
     def pin(self, after: Sequence[str] | None) -> Filter:
         """Give the same filter, pinned behind others than before."""

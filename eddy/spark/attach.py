@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from eddy.errors import QueryError, need_package
 from eddy.query import Query, Statement
+from eddy.query.together import Queries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from eddy.spark.stream import Options
+    from eddy.spark.plan import Options
     from eddy.wiring import IndexChoice, PolicyChoice
 
 
 def attach(  # noqa: PLR0913  what a user may say
-    query: Query | Statement | str,
+    query: Query | Queries | Statement | str,
     frames: Mapping[str, Any] | None = None,
     *,
     policy: PolicyChoice = "auto",
@@ -34,7 +35,7 @@ def attach(  # noqa: PLR0913  what a user may say
     remember: str | os.PathLike[str] | None = None,
     time: str | None = None,
 ) -> DataFrame:
-    """Answer a query, or a statement, over streaming DataFrames, as one more.
+    """Answer a query, or a statement, or several queries together, over streaming DataFrames, as one more.
 
     A statement may go without `frames`: then it names views and tables of the session, as for `spark.sql`. Where its
     hint names a policy or cells, and nothing else is said here, those are taken. `frames` has a streaming DataFrame for
@@ -49,22 +50,25 @@ def attach(  # noqa: PLR0913  what a user may say
     shuffle. A checkpoint that has state needs `state="store"`. Without it `remember` is a folder in which what was
     learned stays, as in `where`. With `cache_state="keep"` caches are a part of the state, where that costs less than
     to fill them anew. With `time` the answer has a watermark, for aggregates: by its column of that name, a stream's
-    event time, or by a new one, the newest time in each result.
+    event time, or by a new one, the newest time in each result. Of several queries it has all columns: see `eddy.of`.
     """
     need_package("pyspark", "spark", "attach")
-    from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
+    from eddy.spark.plan import Options  # noqa: PLC0415  so that the engine can be used where there is no Spark
 
-    how = stream.Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, time=time)
+    how = Options(policy=policy, index=index, cells=cells, pushdown=pushdown, seed=seed, sizes=sizes, time=time)
     how = replace(how, cache_memory=cache_memory, cache_state=cache_state, heavy=heavy, state=state, remember=remember)
     return _attach(Statement(query) if isinstance(query, str) else query, frames, how)
 
 
-def _attach(asked: Query | Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
+def _attach(asked: Query | Queries | Statement, frames: Mapping[str, Any] | None, how: Options) -> DataFrame:
     """Answer a query; of a statement the eddy's part, and what Spark does after that."""
     from eddy.spark import stream  # noqa: PLC0415  so that the engine can be used where there is no Spark
     from eddy.spark.after.select import select_after  # noqa: PLC0415
-    from eddy.spark.frames import read_statement  # noqa: PLC0415
+    from eddy.spark.before.frames import read_statement  # noqa: PLC0415
+    from eddy.spark.together import attach as together  # noqa: PLC0415
 
+    if isinstance(asked, Queries):
+        return together.attach(asked, {} if frames is None else frames, how)
     if not isinstance(asked, Statement):
         return stream.attach(asked, {} if frames is None else frames, how)
     statement, found = read_statement(asked, frames)

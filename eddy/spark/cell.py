@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,13 +25,15 @@ from pyspark.sql.streaming.state import GroupState
 
 from eddy.engine import Engine
 from eddy.engine.admission import Mark
+from eddy.engine.cell_inputs import ALONE, name_input
 from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
+from eddy.query.together.queries import widen
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
 from eddy.spark.parcels import MarkedRows, payloads, read_marked, read_tick, report_text, rows_of
-from eddy.spark.shipped import Shipped
+from eddy.spark.shipped import Shipped, ShippedQuery
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows, one_batch
 
@@ -82,7 +84,7 @@ def unpack_arrivals(
 ) -> Arrivals:
     """Read the frames of Spark, which bring parcels in any order.
 
-    Streams have schemas; `sources` are the names of those that have one source, if not each is its own.
+    Sources have schemas, and the names of their streams, if these are not their own.
     """
     sources = sources or {name: (name,) for name in schemas}
     held: dict[str, list[MarkedRows]] = {source: [] for source in sources}
@@ -92,7 +94,7 @@ def unpack_arrivals(
         if (tick := read_tick(payload)) is not None:
             newest |= {name: max(tick, newest.get(name, tick)) for name in names}
         else:
-            held[source].append(read_marked(rows_of(payload), schemas[names[0]], names))
+            held[source].append(read_marked(rows_of(payload), schemas[source], names))
     found = {name: held[source] for source, names in sources.items() for name in names}
     copied = {name: [(part.rows, part.copied.get(name)) for part in parts] for name, parts in found.items()}
     wanted = {name: [(part.rows, part.wanted.get(name)) for part in parts] for name, parts in found.items()}
@@ -100,7 +102,7 @@ def unpack_arrivals(
         rows={
             source: one_batch(source, pa.Table.from_batches([part.rows for part in parts]))
             if parts
-            else no_rows(schemas[sources[source][0]])
+            else no_rows(schemas[source])
             for source, parts in held.items()
         },
         copies=_join_masks(copied, usual=False),
@@ -119,6 +121,18 @@ def _join_masks(found: Mapping[str, Sequence[tuple[pa.RecordBatch, Mask | None]]
     return joined
 
 
+class QueryMarks(NamedTuple):
+    """The watermarks of a query before and behind a micro-batch, and how far its streams are, in ticks.
+
+    `known` is the one behind it in milliseconds.
+    """
+
+    now: int | None
+    following: int | None
+    newest: Mapping[str, int]
+    known: int | None
+
+
 class _Call:
     """One call, and the time that its parts take."""
 
@@ -129,23 +143,39 @@ class _Call:
 
     def run(self, frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         """Go on from the state, answer, and leave the state behind."""
-        came = unpack_arrivals(frames, self._shipped.schemas, self._shipped.sources)
+        came = unpack_arrivals(frames, self._shipped.columns, self._shipped.sources)
         started = time.perf_counter()
         engine = self._resume()
         restoring = time.perf_counter() - started
+        results = self._run(engine, came)
         # Results leave as they are found. The state is saved after the last of them, so a failure leaves the old one.
-        working = yield from self._emit(payloads(self._run(engine, came)))
+        working = yield from self._emit(payloads(results))
         started = time.perf_counter()
         state = self._save(engine)
-        counters = replace(
-            engine.read_counters(),
-            restoring=restoring,
-            packing=working - engine.read_counters().seconds,
-            saving=time.perf_counter() - started,
-            state=state,
-        )
-        report = report_text({"cell": self._cell, **wire.to_plain(counters)})
-        yield pd.DataFrame({"payload": [None], "report": [report]})
+        saving = time.perf_counter() - started
+        told = engine.read_each()
+        packing = working - sum(counters.seconds for counters in told.values())
+        # What is done for all queries is divided evenly among them.
+        count = len(told)
+        reports = [
+            report_text(
+                {
+                    "cell": self._cell,
+                    **({"query": name} if name != ALONE else {}),
+                    **wire.to_plain(
+                        replace(
+                            counters,
+                            restoring=restoring / count,
+                            packing=packing / count,
+                            saving=saving / count,
+                            state=state // count,
+                        )
+                    ),
+                }
+            )
+            for name, counters in told.items()
+        ]
+        yield pd.DataFrame({"payload": [None] * count, "report": reports})
 
     def _resume(self) -> Engine:
         """Restore the engine; an error names the cell."""
@@ -159,17 +189,37 @@ class _Call:
 
     def _run(self, engine: Engine, came: Arrivals) -> Iterator[pa.RecordBatch]:
         """Process the rows, under the watermark of all cells in the engine's ticks."""
-        beats, ticks = self._shipped.beats, self._shipped.ticks_per_ms
+        asked, answer = self._shipped.queries, self._shipped.answer
+        marks = {name: self._find_marks(name, one, engine.newest, came.newest) for name, one in asked.items()}
+        mark = Mark(
+            watermarks={name: one.now for name, one in marks.items()},
+            copies=came.copies,
+            wanted=came.wanted,
+            newest={name: tick for one in marks.values() for name, tick in one.newest.items()},
+            following={name: one.following for name, one in marks.items()},
+        )
+        if answer is not None:
+            return (widen(name, rows, answer) for name, rows in engine.run_each(came.rows, mark))
+        results, beats = engine.run(came.rows, mark), asked[ALONE].beats
+        return results if beats is None else beats.add(results, engine.schema, marks[ALONE].known, self._cell)
+
+    def _find_marks(
+        self, query: str, asked: ShippedQuery, before: Mapping[str, float], came: Mapping[str, int]
+    ) -> QueryMarks:
+        """Find the watermarks of a query: Spark's, or those that follow from what the cell hears of its streams."""
+        ticks, beats = asked.ticks_per_ms, asked.beats
         if beats is None:
             known = self._state.getCurrentWatermarkMs() if ticks else 0
-            return engine.run(came.rows, Mark(known * ticks if known else None, came.copies, came.wanted))
-        # Spark's watermark may be that of the results, so the one of the streams is worked out here.
-        before, newest = engine.newest, beats.count_ticks(came.newest)
-        after = {name: max(tick, before.get(name, tick)) for name, tick in newest.items()}
-        marked, next_one = (beats.find_watermark(known) for known in (before, {**before, **after}))
+            now = known * ticks if known else None
+            return QueryMarks(now, now, {}, None)
+        # Spark's watermark may be that of the results, or of other queries' streams, so this one is worked out here.
+        own = {name_input(query, name): name for name in beats.delays}
+        heard = beats.count_ticks({name: tick for name, tick in came.items() if name in own})
+        known_before = {own[name]: tick for name, tick in before.items() if name in own}
+        after = {own[name]: max(tick, before.get(name, tick)) for name, tick in heard.items()}
+        marked, next_one = (beats.find_watermark(known) for known in (known_before, {**known_before, **after}))
         now, following = (None if known is None else known * ticks for known in (marked, next_one))
-        mark = Mark(now, came.copies, came.wanted, newest, following)
-        return beats.add(engine.run(came.rows, mark), engine.schema, next_one, self._cell)
+        return QueryMarks(now, following, heard, next_one)
 
     def _emit(self, results: Iterator[bytes]) -> Generator[pd.DataFrame, None, float]:
         """Send results, and give the seconds that making them took.

@@ -8,18 +8,21 @@ nothing of it is kept. Filters may be others: that is noted, and told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
+from eddy.engine.cell_inputs import ALONE
+from eddy.engine.engine import QUERIES, check_number, write_place
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
-from eddy.errors import CheckpointError
+from eddy.errors import CheckpointError, add_place, quote
 from eddy.query import fingerprint
+from eddy.query.fingerprint import FilterChange
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.parcels import PARCEL_SCHEMA
-from eddy.spark.shipped import Shipped
+from eddy.spark.shipped import Shipped, ShippedQuery
 
 LABEL = -1
 """No label of a cell: those of cells are made from numbers of 0 and more."""
@@ -47,35 +50,81 @@ def check(shipped: Shipped, state: GroupState) -> str:
             told = read.hold_against(shipped)
         except CheckpointError as error:
             raise CheckpointError(f"what the checkpoint was last written by: {error}") from error
-        if read.query == shipped.parts:
+        if read.parts == {name: one.parts for name, one in shipped.queries.items()}:
             return told
-    by = {"time": shipped.answer_time} if shipped.answer_time is not None else {}
-    noted = pack({"query": dict(shipped.parts), "layout": dict(shipped.layout), **by}, {})
+    told_of = {name: _describe(one) for name, one in shipped.queries.items()}
+    alone = told_of.get(ALONE)
+    noted = pack(alone or {QUERIES: told_of, "sources": _list_sources(shipped)}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
+
+
+def _list_sources(shipped: Shipped) -> list[str]:
+    """List the sources that Spark reads."""
+    return sorted([*shipped.columns, *shipped.unread])
+
+
+def _describe(asked: ShippedQuery) -> dict[str, Any]:
+    """Describe what a query's state depends on."""
+    by = {"time": asked.answer_time} if asked.answer_time is not None else {}
+    return {"query": dict(asked.parts), "layout": dict(asked.layout), **by}
 
 
 class _Noted:
     """What the checkpoint was last written by."""
 
-    query: Mapping[str, str]
-    layout: Mapping[str, Any]
-    time: str | None
+    queries: Mapping[str, Mapping[str, Any]]
+    sources: Sequence[str] | None
+
+    @property
+    def parts(self) -> Mapping[str, Mapping[str, str]]:
+        """What the state of each query depends on."""
+        return {name: dict(one["query"]) for name, one in self.queries.items()}
 
     @guard_restore
     def restore(self, snapshot: Snapshot) -> None:
         """Read it."""
         saved, _ = unpack(snapshot)
-        self.query, self.layout, self.time = dict(saved["query"]), dict(saved["layout"]), saved.get("time")
+        self.sources = saved.get("sources")
+        self.queries = saved.get(QUERIES, {ALONE: saved})
+        for one in self.queries.values():
+            dict(one["query"]), dict(one["layout"])
 
     def hold_against(self, shipped: Shipped) -> str:
-        """Refuse another query; say what is different of filters."""
-        change = fingerprint.check(self.query, shipped.parts, shipped.pushed)
-        check_layout(self.layout, shipped.layout)
-        wanted = shipped.answer_time
-        if self.time != wanted:
+        """Refuse other queries of the same names, and other sources; say what is different else."""
+        check_number(self.queries, shipped.queries)
+        self._check_sources(shipped)
+        told = []
+        for name, wanted in shipped.queries.items():
+            if name in self.queries:
+                with add_place(write_place(name)):
+                    change = _hold_against(self.queries[name], wanted)
+                told += [f"{write_place(name)}{change.tell()}"] if change else []
+        if new := [name for name in shipped.queries if name not in self.queries]:
+            told.append(f"queries added: {quote(new)}; they begin now, and see no row that came before")
+        if gone := [name for name in self.queries if name not in shipped.queries]:
+            told.append(f"queries removed: {quote(gone)}; what they knew is forgotten")
+        return "; ".join(told)
+
+    def _check_sources(self, shipped: Shipped) -> None:
+        """Refuse other sources: Spark's checkpoint has how far each of them has been read."""
+        wanted = _list_sources(shipped)
+        if self.sources is not None and [*self.sources] != wanted:
             raise CheckpointError(
-                f"checkpoint: time: the watermark of the answer was {self.time or 'not asked for'}, this start has "
-                f"{wanted or 'none'}; go back to what it was begun with, or begin a new checkpoint"
+                f"checkpoint: its sources are {quote(self.sources)}, this start has {quote(wanted)}; sources are for "
+                "the life of a checkpoint: name those that no query reads in Queries(..., streams=[...]), or begin a "
+                "new checkpoint"
             )
-        return change.tell() if change else ""
+
+
+def _hold_against(saved: Mapping[str, Any], wanted: ShippedQuery) -> FilterChange:
+    """Refuse another query; gives what is different of filters."""
+    change = fingerprint.check(saved["query"], wanted.parts, wanted.pushed)
+    check_layout(saved["layout"], wanted.layout)
+    before = saved.get("time")
+    if before != wanted.answer_time:
+        raise CheckpointError(
+            f"checkpoint: time: the watermark of the answer was {before or 'not asked for'}, this start has "
+            f"{wanted.answer_time or 'none'}; go back to what it was begun with, or begin a new checkpoint"
+        )
+    return change

@@ -31,10 +31,11 @@ from eddy.engine.row_times import read_times
 from eddy.errors import EngineError, describe_error
 from eddy.query import Stream
 from eddy.spark.layout.hashing import label
-from eddy.spark.layout.layout import Layout, PlacedShared
+from eddy.spark.layout.layout import Layout
+from eddy.spark.layout.shared import PlacedShared, SharedLayout
 from eddy.tuples import arrow_ipc, event_time
 from eddy.tuples.arrays import Mask
-from eddy.tuples.arrow import one_batch
+from eddy.tuples.arrow import one_batch, read_raw
 
 PARCELS = "cell bigint, stream string, time timestamp, payload binary"
 
@@ -75,13 +76,7 @@ COPIED = ">copied"
 
 WANTED = ">wanted"
 """The column before it of a parcel whose rows are not there under all names of their source. Then both columns have a
-bit for each name, in the order of the query."""
-
-MOST_NAMES = 64
-"""Names that a source may have, a bit for each; streams beyond that are read by themselves."""
-
-FEW_NAMES = 8
-"""Names whose bits need one byte."""
+bit for each name, in the order of the names, in whole bytes."""
 
 
 class Naming(NamedTuple):
@@ -90,7 +85,7 @@ class Naming(NamedTuple):
     Those that are not marked have all rows.
     """
 
-    names: Sequence[str]
+    layout: SharedLayout
     marked: Sequence[str] = ()
 
 
@@ -107,14 +102,15 @@ def pack(
     stream: Stream,
     layout: Layout,
     *,
-    tell: bool = False,
+    tell: int = 0,
     naming: Naming | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Turn the rows of a stream, or of a source that has several names, into parcels for their cells.
 
     A parcel's time is the largest event time in it that counts, for Spark's watermark: that of a row which is ahead
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
-    Numbers are milliseconds since then. With `tell` each cell gets a tick behind the rows: the largest time of all.
+    Numbers are milliseconds since then. So many cells as `tell` says get a tick behind the rows: the largest time of
+    all.
     """
     latest: int | None = None
     for batch in _gather(batches, stream.origin):
@@ -133,7 +129,7 @@ def pack(
         if held:
             yield _make_parcels(held)
     if tell and latest is not None:
-        yield _make_parcels([(label(cell), stream.origin, latest, write_tick(latest)) for cell in range(layout.cells)])
+        yield _make_parcels([(label(cell), stream.origin, latest, write_tick(latest)) for cell in range(tell)])
 
 
 def _place(
@@ -144,19 +140,19 @@ def _place(
         for cell, rows, copied in layout.place(stream.name, batch):
             yield cell, rows if copied is None else rows.append_column(COPIED, pa.array(copied))
         return
-    names, marked = naming
+    shared, marked = naming
     width = batch.num_columns - len(marked)
     marks = {name: read_mask(batch.column(width + place)) for place, name in enumerate(marked)}
-    for placed in layout.place_shared(names, batch.select(list(range(width))), marks):
-        yield placed.cell, _append_marks(placed, names)
+    for placed in shared.place(batch.select(list(range(width))), marks):
+        yield placed.cell, _append_marks(placed, [*shared.names])
 
 
 def _append_marks(placed: PlacedShared, names: Sequence[str]) -> pa.RecordBatch:
     """Write behind the columns under which names the rows are there, if not under all, and which are copies."""
     rows, wanted, copied = placed.rows, placed.wanted, placed.copied
     if wanted:
-        rows = rows.append_column(WANTED, _write_bits([wanted.get(name) for name in names]))
-        return rows.append_column(COPIED, _write_bits([copied.get(name) for name in names]))
+        rows = rows.append_column(WANTED, _write_bits([wanted[name] for name in names]))
+        return rows.append_column(COPIED, _write_bits([copied[name] for name in names]))
     return rows.append_column(COPIED, pa.array(copied[names[0]])) if copied else rows
 
 
@@ -164,24 +160,21 @@ def read_marked(rows: pa.RecordBatch, schema: pa.Schema, names: Sequence[str]) -
     """Read what `pack` has written behind the columns of a source that has some names.
 
     >>> schema = pa.schema({"v": pa.int64()})
-    >>> bits = {WANTED: pa.array([1, 3], pa.uint8()), COPIED: pa.array([0, 2], pa.uint8())}
-    >>> rows = pa.record_batch({"v": [7, 8], **bits})
+    >>> wanted, copied = (pa.array([bytes([n]) for n in bits], pa.binary(1)) for bits in ([1, 3], [0, 2]))
+    >>> rows = pa.record_batch({"v": [7, 8], WANTED: wanted, COPIED: copied})
     >>> [mask.tolist() for mask in read_marked(rows, schema, "ab").wanted.values()]
     [[True, True], [False, True]]
     """
     own, behind = rows.select(schema.names), rows.columns[len(schema) :]
     # columns  [stream's own ... ]
     # columns  [stream's own ... | >copied]              true for rows that another cell counts
-    # columns  [stream's own ... | >wanted | >copied]    a bit for each name
+    # columns  [stream's own ... | >wanted | >copied]    a bit for each name, the first is the lowest of the first byte
     if not behind:
         return MarkedRows(own, {}, {})
     if len(behind) == 1:
         return MarkedRows(own, {}, dict.fromkeys(names, read_mask(behind[0])))
-    wanted, copied = (column.to_numpy().astype(np.uint64) for column in behind)
-    masks = [
-        {name: (bits >> np.uint64(place) & 1) > 0 for place, name in enumerate(names)} for bits in (wanted, copied)
-    ]
-    return MarkedRows(own, *masks)
+    wanted, copied = (dict(zip(names, _read_bits(column, len(names)), strict=True)) for column in behind)
+    return MarkedRows(own, wanted, copied)
 
 
 def read_mask(column: pa.Array) -> Mask:
@@ -189,10 +182,19 @@ def read_mask(column: pa.Array) -> Mask:
     return np.array(column.to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _write_bits(masks: Sequence[Mask | None]) -> pa.Array:
-    """Write a bit for each mask; there is one at least."""
-    bits = sum(mask.astype(np.uint64) << np.uint64(place) for place, mask in enumerate(masks) if mask is not None)
-    return pa.array(np.asarray(bits, np.uint8 if len(masks) <= FEW_NAMES else np.uint64))
+def _write_bits(masks: Sequence[Mask]) -> pa.Array:
+    """Write a bit for each mask."""
+    packed = np.packbits(np.array(masks), axis=0, bitorder="little")
+    width, rows = packed.shape
+    return pa.Array.from_buffers(pa.binary(width), rows, [None, pa.py_buffer(np.ascontiguousarray(packed.T))])
+
+
+def _read_bits(column: pa.Array, count: int) -> Mask:
+    """Read so many masks."""
+    width = column.type.byte_width
+    packed = read_raw(column, np.dtype((np.void, width))).view(np.uint8).reshape(len(column), width)
+    found: Mask = np.unpackbits(packed.T, axis=0, count=count, bitorder="little") > 0
+    return found
 
 
 def payloads(batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:

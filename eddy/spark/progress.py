@@ -22,6 +22,7 @@ from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
 from eddy.observe.report import Report
 from eddy.observe.sum_cells import CellSum, merge_batches
+from eddy.query.together.report import ALONE, ReportTogether, merge_queries
 from eddy.spark.monitoring import news
 from eddy.spark.monitoring.news import BEGINNING, BatchNews, NewDecisions
 
@@ -116,8 +117,20 @@ class Progress:
         """Give the report so far; progress comes in no order."""
         with self._lock:
             known = sorted(self._reports.items())
+        told = [(batch, read_queries(reports)) for batch, reports in known]
         whole = CellSum()
-        return Report([whole.add(batch, read_cells(reports)) for batch, reports in known])
+        counters = [whole.add(batch, merge_cells(queries)) for batch, queries in told]
+        names = dict.fromkeys(name for _, queries in told for name in queries)
+        if not any(names):
+            return Report(counters)
+        sums = {name: CellSum() for name in names}
+        return ReportTogether(
+            counters,
+            {
+                name: Report([one.add(batch, queries[name]) for batch, queries in told if name in queries])
+                for name, one in sums.items()
+            },
+        )
 
 
 def metric_name(number: int, name: str) -> str:
@@ -180,7 +193,7 @@ def report_of(what: object, name: str | None = None) -> Report:
     Of a query it has the micro-batches since it started, numbered as Spark does. Those without rows are not among
     them. A row that was sent to several cells counts once, in `streams()` the others are its copies; what operators did
     is counted in every cell. Seconds are those of all cells together. Where several steps of `eddy.where` are in it,
-    `name` says which of them is meant.
+    `name` says which of them is meant. Of queries that are answered together it is a `ReportTogether`.
 
     Of a frame that `eddy.where` gave it is the work that it took: with Spark that of the first action, once it is over.
     """
@@ -277,19 +290,31 @@ def read_notes(reports: Sequence[str]) -> list[str]:
 
 
 def read_cells(reports: Sequence[str]) -> dict[int, Counters]:
-    """Read what cells have told of one micro-batch; tasks of one engine are merged."""
+    """Read what cells have told of one micro-batch, all queries together."""
+    return merge_cells(read_queries(reports))
+
+
+def merge_cells(told: Mapping[str, Mapping[int, Counters]]) -> dict[int, Counters]:
+    """Merge what cells have told of each query."""
+    cells = dict.fromkeys(cell for parts in told.values() for cell in sorted(parts))
+    return {cell: merge_queries({name: parts[cell] for name, parts in told.items() if cell in parts}) for cell in cells}
+
+
+def read_queries(reports: Sequence[str]) -> dict[str, dict[int, Counters]]:
+    """Read what cells have told of each query in one micro-batch; tasks of one engine are merged."""
     own = [report for report in reports if not report.startswith(NOTE)]
     try:
         parts = sorted(
-            ((part.pop("cell"), wire.from_plain(part)) for part in map(json.loads, own)),
-            key=lambda told: (told[0], told[1].batch),
+            ((part.pop("cell"), part.pop("query", ALONE), wire.from_plain(part)) for part in map(json.loads, own)),
+            key=lambda told: (told[0], told[2].batch),
         )
     except Exception as error:  # it has come by way of Spark, from workers that may run anything
         raise EngineError(
             f"report: what a cell has told cannot be read, {describe_error(error)}; "
             "run the same version of the project on the driver and all workers"
         ) from error
-    cells: dict[int, Counters] = {}
-    for cell, counters in parts:
+    found: dict[str, dict[int, Counters]] = {}
+    for cell, query, counters in parts:
+        cells = found.setdefault(query, {})
         cells[cell] = merge_batches(cells[cell], counters) if cell in cells else counters
-    return cells
+    return found

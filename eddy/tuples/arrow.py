@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,19 @@ def one_batch(name: str, table: pa.Table) -> pa.RecordBatch:
             f'data "{name}": its chunks cannot be made one, {read_message(error)}; cast the column first'
         ) from error
     return batches[0] if batches else no_rows(table.schema)
+
+
+def merge_fields(schemas: Iterable[pa.Schema]) -> pa.Schema:
+    """Make one schema of several: the columns of the first, and those of the others that it has not.
+
+    >>> merge_fields([pa.schema({"k": pa.int64()}), pa.schema({"v": pa.string(), "k": pa.int64()})]).names
+    ['k', 'v']
+    """
+    fields: dict[str, pa.Field] = {}
+    for schema in schemas:
+        for one in schema:
+            fields.setdefault(one.name, one)
+    return pa.schema(list(fields.values()))
 
 
 def read_raw(array: pa.Array, dtype: Any) -> np.ndarray[Any, Any]:

@@ -19,8 +19,8 @@ from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, describe_state
+from eddy.spark.before.pushdown import describe_pushed
 from eddy.spark.layout.layout import check_layout
-from eddy.spark.pushdown import describe_pushed
 
 
 def arguments(parser: ArgumentParser) -> None:

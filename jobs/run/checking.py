@@ -30,9 +30,9 @@ from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
 from eddy.query.statements.result_time import WHERE, check_clocks, find_span
 from eddy.redaction import KeyPath
+from eddy.spark.before.pushdown import divide, divide_columns, find_pushable
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
-from eddy.spark.pushdown import divide, divide_columns, find_pushable
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
 from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters

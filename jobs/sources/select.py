@@ -45,6 +45,6 @@ class SelectedSource(JobSource):
 
 def select_columns(frame: DataFrame, select: Sequence[str], *, where: str) -> DataFrame:
     """Give columns by Spark's expressions; a mistake in one is told with its place in the file."""
-    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+    from eddy.spark.before.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
 
     return ask_spark(lambda: frame.selectExpr(*select), where)

@@ -112,7 +112,7 @@ def make_page(columns: Sequence[tuple[str, pa.Array]]) -> pa.RecordBatch:
 
 
 def read_pages(pages: Sequence[pa.RecordBatch], schema: pa.Schema, gone: int) -> pa.RecordBatch:
-    """Read the rows of pages, of which so many at the beginning are gone."""
+    """Read the rows of pages, of which so many at the beginning are gone; columns that a page lacks are null."""
     read = [_read_page(page, schema) for page in pages]
     return one_batch("state", pa.Table.from_batches(read, schema=schema)).slice(gone)
 
@@ -140,8 +140,10 @@ def _read_page(page: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         if STEPS + field.name in page.schema.names:
             values = np.cumsum(page.column(STEPS + field.name).to_numpy())
             columns.append(pa.Array.from_buffers(field.type, len(values), [None, pa.py_buffer(values)]))
-        else:
+        elif COLUMN + field.name in page.schema.names:
             columns.append(page.column(COLUMN + field.name))
+        else:
+            columns.append(pa.nulls(page.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

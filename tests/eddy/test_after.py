@@ -18,7 +18,7 @@ from eddy.contracts import Leg, Policy, Setting, Task
 from eddy.engine import Engine
 from eddy.errors import EngineError
 from eddy.policies.registry import POLICIES
-from eddy.spark.pushdown import divide, find_pushable
+from eddy.spark.before.pushdown import divide, find_pushable
 from eddy.tuples import Hop
 from eddy.tuples.arrow import one_batch
 from eddy.tuples.lineage import Lineage, Machine, Rule

@@ -58,7 +58,7 @@ def test_a_watermark_from_outside_counts_and_not_that_of_the_rows_seen() -> None
     seen = []
     for mark, a, b in [(None, [50], [50]), (None, [1], [1]), (40, [45], [39]), (60, [], []), (61, [], [])]:
         rows = batch(a=[(ts, 1) for ts in a], b=[(ts, 1) for ts in b])
-        results = sum(part.num_rows for part in running.run(rows, Mark(mark)))
+        results = sum(part.num_rows for part in running.run(rows, Mark.alone(mark)))
         counted = running.read_counters().streams
         seen.append((results, counted["a"].late, counted["b"].late, counted["a"].stored))
     assert seen == [(1, 0, 0, 1), (1, 0, 0, 2), (1, 0, 1, 3), (0, 0, 0, 3), (0, 0, 0, 0)]

@@ -11,7 +11,7 @@ import pytest
 import eddy
 from eddy.query import fingerprint
 from eddy.query.binding import bind
-from eddy.spark.pushdown import describe_pushed
+from eddy.spark.before.pushdown import describe_pushed
 from eddy.sql.values.name_case import fold_case
 from tests.eddy.spark import feeds
 from tests.eddy.sql.test_spark import setting

@@ -58,7 +58,7 @@ def restart(running: Engine, new: Engine) -> Engine:
 
 
 def list_caches(running: Engine) -> list[Cache]:
-    caches: Any = running._caches
+    caches: Any = running.lanes[""]._caches
     return list(caches.all)
 
 

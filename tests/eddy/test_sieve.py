@@ -73,7 +73,7 @@ def build(filters: Sequence[eddy.Filter], policy: str, *, in_one_loop: bool) -> 
     ticks = count()
     engine = wiring.engine(query, {"a": SCHEMA}, policy, tables={}, clock=lambda: float(next(ticks)), seed=1)
     if not in_one_loop:
-        engine._router._sieves = Sieves({}, lambda: 0.0)
+        engine.lanes[""]._router._sieves = Sieves({}, lambda: 0.0)
     return engine
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from eddy.errors import LONGEST_NAME, shorten
 from eddy.query.statements.after import ANSWER, After
-from eddy.spark.own_sql import ask_spark
+from eddy.spark.before.own_sql import ask_spark
 
 
 def select_after(answer: DataFrame, after: After | None) -> DataFrame:

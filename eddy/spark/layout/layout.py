@@ -11,7 +11,6 @@ stream has come, and how many rows were late or had no time, is counted there.
 
     layout = plan_layout(binding, cells)          eddy.spark.layout.planning; cells may be None
     layout.place("a", batch) -> [Placed]          cells in rising order, rows in the order of their source
-    layout.place_shared(["a", "b"], batch, {})    the rows of a source with several names -> [PlacedShared]
     layout.describe() -> plain values             for the state; check_layout(saved, layout.describe()) compares
     layout.replication() -> {"a": 1, "b": 4}      in how many cells a row is
     layout.text() -> str                          for people
@@ -21,7 +20,7 @@ stream has come, and how many rows were late or had no time, is counted there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -54,17 +53,9 @@ class Placed(NamedTuple):
     copied: Mask | None
 
 
-class PlacedShared(NamedTuple):
-    """Rows of one cell, which it needs under several names.
-
-    `wanted` are those that it needs under each, and `copied` those that are copies under it; a name that is not there
-    needs all rows, and has no copies.
-    """
-
-    cell: int
-    rows: pa.RecordBatch
-    wanted: Mapping[str, Mask]
-    copied: Mapping[str, Mask]
+Way = tuple[tuple[int, tuple[str, ...] | None, str], ...]
+"""For each dimension its parts, the keys by which rows are divided among them, and the heavy values of others: no key
+where it is by the whole row, None where rows are copied to all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,54 +86,26 @@ class Layout:
             )
         if self.cells == 1 or not batch.num_rows:
             return [Placed(0, batch, None)] if batch.num_rows else []
-        rows, cells, copied = self._targets(stream, batch)
+        rows, cells, copied = self.find_targets(stream, batch)
         moved = batch.take(pa.array(rows))
         return [
             Placed(cell, moved.slice(at.start, at.stop - at.start), copied[at] if copied[at].any() else None)
-            for cell, at in _divide_cells(cells)
+            for cell, at in divide_cells(cells)
         ]
 
-    def place_shared(
-        self, streams: Sequence[str], batch: pa.RecordBatch, wanted: Mapping[str, Mask]
-    ) -> list[PlacedShared]:
-        """Give the rows of one source for each cell that needs them under any of its names, each row once.
+    def find_way(self, stream: str) -> Way | None:
+        """Find what decides to which cells a stream's rows go, without its name; None where nobody else goes that way.
 
-        `wanted` are the rows that are some name's, where not all are.
+        Rows of one source go to the same cells under names that have one way, whatever query they are of.
         """
-        if not batch.num_rows:
-            return []
-        if self.places_alike(streams) and not wanted:
-            return [
-                PlacedShared(cell, rows, {}, {} if copied is None else dict.fromkeys(streams, copied))
-                for cell, rows, copied in self.place(streams[0], batch)
-            ]
-        # A row in a cell is one number, so that those of all names are merged by a sort:
-        #
-        #     a   rows [0 1 2]  cells [0 1 1]      numbers (of 3 rows)  [0 4 5]
-        #     b   rows [0 1 2]  cells [1 1 0]                           [3 4 2]      all  [0 2 3 4 5]
-        numbers, copies = {}, {}
-        for name in streams:
-            rows, cells, copied = self._targets(name, batch)
-            own = np.isin(rows, np.flatnonzero(wanted[name])) if name in wanted else np.ones(len(rows), np.bool_)
-            numbers[name], copies[name] = (cells * batch.num_rows + rows)[own], copied[own]
-        found = np.unique(np.concatenate(list(numbers.values())))
-        masks = {name: np.isin(found, some) for name, some in numbers.items()}
-        counted = {name: np.isin(found, some[copies[name]]) for name, some in numbers.items()}
-        moved = batch.take(pa.array(found % batch.num_rows))
-        return [
-            PlacedShared(cell, moved.slice(at.start, at.stop - at.start), _cut(masks, at), _cut(counted, at))
-            for cell, at in _divide_cells(found // batch.num_rows)
-        ]
-
-    def places_alike(self, streams: Sequence[str]) -> bool:
-        """Tell whether rows of one source go to the same cells under all of some names."""
-        for dimension in self.dimensions:
-            divided = {name: dimension.keys[name] for name in streams if name in dimension.keys}
-            ways = {tuple(map(_leave_out_input, keys)) for keys in divided.values()}
-            is_heavy = any(heavy.stream in streams for heavy in dimension.heavy)
-            if divided and (len(divided) < len(streams) or len(ways) > 1 or is_heavy):
-                return False
-        return True
+        if any(heavy.stream == stream for dimension in self.dimensions for heavy in dimension.heavy):
+            return None
+        return tuple(
+            (one.share, tuple(map(_leave_out_input, one.keys[stream])), repr(one.heavy))
+            if stream in one.keys
+            else (one.share, None, "")
+            for one in self.dimensions
+        )
 
     def replication(self) -> dict[str, int]:
         """Count the cells that a row of each stream goes to.
@@ -193,7 +156,7 @@ class Layout:
         texts = (text for dimension in self.dimensions for keys in dimension.keys.values() for text in keys)
         return {text: sql.parse(text, where=f'key "{text}"').bind(types) for text in texts}
 
-    def _targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
+    def find_targets(self, stream: str, batch: pa.RecordBatch) -> tuple[Integers, Integers, Mask]:
         """Place the rows, as `Placement.finish` gives them."""
         placement = Placement(stream, batch)
         stride = 1
@@ -225,17 +188,13 @@ class Layout:
         return encode(bound.evaluate({column: batch.column(column.name) for column in bound.columns}, batch.num_rows))
 
 
-def _divide_cells(cells: Integers) -> Iterator[tuple[int, slice]]:
+def divide_cells(cells: Integers) -> Iterator[tuple[int, slice]]:
     """Give the place of each cell's rows, which stand by cell."""
     # A cell is a slice:   cells [0 0 2 2 2 5]  ->  starts [0 2 5], ends [2 5 6]
     starts = np.flatnonzero(np.diff(cells, prepend=-1))
     ends = np.append(starts[1:], len(cells))[: len(starts)]
     for cell, start, end in zip(cells[starts].tolist(), starts.tolist(), ends.tolist(), strict=True):
         yield cell, slice(start, end)
-
-
-def _cut(masks: Mapping[str, Mask], at: slice) -> dict[str, Mask]:
-    return {name: mask[at] for name, mask in masks.items()}
 
 
 @cache

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 
 from eddy.errors import QueryError
 from eddy.query.shorthand import find_free, list_ways
-from eddy.spark.own_sql import ask_spark
+from eddy.spark.before.own_sql import ask_spark
 from eddy.sql.values.name_case import fold_case
 
 

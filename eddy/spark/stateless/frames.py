@@ -25,6 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
+from eddy.engine.cell_inputs import ALONE
 from eddy.engine.remembered import Remembered
 from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
@@ -36,13 +37,13 @@ from eddy.query.lookups import Lookups, check_apart, name_joined
 from eddy.query.pushed_filter import SparkText
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
 from eddy.spark import workers
-from eddy.spark.frames import read_schema, read_table
+from eddy.spark.before.frames import read_schema, read_table
+from eddy.spark.before.own_sql import ask_spark
+from eddy.spark.before.pushdown import leave_to_spark, push
 from eddy.spark.listener import listen
-from eddy.spark.own_sql import ask_spark
 from eddy.spark.parcels import write
 from eddy.spark.progress import metric_name, wait_for_report
-from eddy.spark.pushdown import leave_to_spark, push
-from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.shipped import Shipped, ShippedQuery, pack_code
 from eddy.spark.stateless import task
 from eddy.spark.stateless.arguments import add_arguments
 from eddy.spark.stateless.options import WhereOptions
@@ -268,21 +269,24 @@ def _find_remembered(plan: WherePlan) -> Remembered | None:
 def _make_shipped(plan: WherePlan) -> Shipped:
     """Pack what workers need; the same call again is the same query to them."""
     (stream,) = plan.query.streams
-    code, functions = pack_code(plan.query, plan.policy)
+    code, functions = pack_code({ALONE: plan.query}, plan.policy)
     tables = {name: write(table) for name, table in plan.tables.items()}
     said = hashlib.sha256(repr((code, plan.schema.to_string(), plan.seed, [*tables])).encode())
     for payload in tables.values():
         said.update(payload)
+    asked = ShippedQuery(
+        schemas={stream.name: plan.schema},
+        parts=fingerprint.of(bind(plan.query, plan.schemas)),
+        layout={"cells": 1},
+        ticks_per_ms=0,
+    )
     return Shipped(
         token=said.hexdigest()[:TOKEN_CHARACTERS],
         code=code,
         functions=functions,
-        schemas={stream.name: plan.schema},
+        queries={ALONE: asked},
         tables=tables,
         seed=plan.seed,
-        parts=fingerprint.of(bind(plan.query, plan.schemas)),
-        layout={"cells": 1},
-        ticks_per_ms=0,
         flush=0,
         index=plan.index,
         cache_memory=plan.cache_memory,

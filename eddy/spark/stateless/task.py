@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from eddy.engine import Engine
+from eddy.engine.cell_inputs import ALONE
 from eddy.engine.emission import Rejected
 from eddy.engine.remembered import Remembered
 from eddy.errors import EddyError
@@ -92,7 +93,7 @@ def _judge(
 
 def _pick_all(shipped: Shipped, engine: Engine, columns: Iterator[Any], aside: bool) -> Iterator[Verdicts]:
     """Judge the rows of each batch; where they are joined, so many at a time that the answer stays bounded."""
-    (schema,) = (schema for name, schema in shipped.schemas.items() if name not in shipped.tables)
+    (schema,) = shipped.queries[ALONE].schemas.values()
     room = FIRST_ROWS
     for arrays in columns:
         left = make_rows(arrays, schema)

@@ -20,6 +20,7 @@ from eddy.spark import cell, worker_cache
 from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
+from eddy.spark.layout.shared import SharedLayout
 from eddy.spark.parcels import PARCEL_SCHEMA, Naming, pack, write
 from eddy.tuples.arrow import one_batch
 from tests import joins, reference
@@ -131,7 +132,8 @@ class Cells:
         packed: list[pa.RecordBatch] = []
         for first, *others in self.asked.sources.values():
             rows = pa.RecordBatch.from_pylist(batch[first.name], schema=self.case.schema(first.name))
-            naming = Naming([first.name, *(one.name for one in others)]) if others else None
+            named = [first.name, *(one.name for one in others)]
+            naming = Naming(SharedLayout.of(self.layout, named)) if others else None
             packed += pack([rows], first, self.layout, naming=naming)
         found = pa.Table.from_batches(packed, PARCEL_SCHEMA).to_pandas()
         sent = []

@@ -15,7 +15,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 import eddy
-from eddy.spark import frames as frames_module
+from eddy.spark.before import frames as frames_module
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import query, rows, table
 

@@ -27,7 +27,7 @@ from eddy.spark import cell, checkpoint_guard, parcels, worker_cache
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.planning import plan_layout
 from eddy.spark.parcels import PARCEL_SCHEMA, rows_of, write
-from eddy.spark.shipped import Shipped, pack_code
+from eddy.spark.shipped import Shipped, ShippedQuery, pack_code
 from eddy.wiring import PolicyChoice
 from tests.eddy.spark.test_attach import local, query, rows, table
 from tests.eddy.test_same_answer import rows_of as counted
@@ -39,20 +39,29 @@ STREAMS = {"a": rows(1), "b": rows(2)}
 
 def shipped(asked: eddy.Query, policy: PolicyChoice = "content", **changes: Any) -> Shipped:
     """What workers get of a query, with a stream's usual columns unless others are said."""
-    schemas = changes.get("schemas", {stream.name: STREAMS["a"][0].schema for stream in asked.streams})
-    code, functions = pack_code(asked, policy)
+    schemas = changes.pop("schemas", {stream.name: STREAMS["a"][0].schema for stream in asked.streams})
+    code, functions = pack_code({"": asked}, policy)
+    own: dict[str, Any] = {
+        key: changes.pop(key) for key in ("parts", "layout", "ticks_per_ms", "pushed", "beats") if key in changes
+    }
+    told: dict[str, Any] = {
+        "schemas": schemas,
+        "parts": {} if "parts" in own else fingerprint.of(bind(asked, schemas)),
+        "layout": {"cells": 1},
+        "ticks_per_ms": 1_000,
+        **own,
+    }
     return Shipped(
         **{
             "token": uuid.uuid4().hex,
             "code": code,
             "functions": functions,
-            "schemas": schemas,
+            "queries": {"": ShippedQuery(**told)},
             "tables": {},
             "seed": 0,
-            "parts": {} if "parts" in changes else fingerprint.of(bind(asked, schemas)),
-            "layout": {"cells": 1},
-            "ticks_per_ms": 1_000,
             "flush": 5,
+            "sources": {source: [one.name for one in streams] for source, streams in asked.sources.items()},
+            "columns": {source: schemas[streams[0].name] for source, streams in asked.sources.items()},
             **changes,
         }
     )

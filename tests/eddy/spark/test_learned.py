@@ -100,12 +100,17 @@ def test_a_damaged_file_is_told_and_begun_anew(place: Path, damage: bytes | None
     assert passed(rows) == [3, 9]
 
 
+def ask_other(asked: Shipped) -> Shipped:
+    """What workers get of another query."""
+    return replace(asked, queries={"": replace(asked.queries[""], parts={"filter": "another"})})
+
+
 def test_a_file_of_another_query_is_not_taken(place: Path) -> None:
     run(shipped("one"), range(100))
     (file,) = place.rglob("*.learned")
     found = read_file(file)
     assert found is not None
-    other = replace(shipped(), parts={"filter": "another"})
+    other = ask_other(shipped())
     with pytest.raises(CheckpointError):
         other.engine(0).restore(found)
 
@@ -129,7 +134,7 @@ def test_a_folder_of_the_users_outlives_the_application(place: Path) -> None:
     assert kept.engine.snapshot() == written
     assert kept.begun == [file]
     # That of another query is told, and left alone.
-    foreign = replace(asked, token="foreign", parts={"filter": "another"})
+    foreign = replace(ask_other(asked), token="foreign")
     with pytest.warns(EddyWarning, match="is learned anew"):
         run(foreign, range(100), remember=folder)
     assert read_file(file) == written

@@ -18,7 +18,7 @@ from eddy.jobs.config.config import load
 from eddy.jobs.run.checking import check, divide_filters
 from eddy.query import Filter, Query, Range, Stream, Table, fingerprint
 from eddy.query.binding import bind
-from eddy.spark.pushdown import divide_columns, leave_to_spark
+from eddy.spark.before.pushdown import divide_columns, leave_to_spark
 from eddy.sql.text.spark_functions import SPARK_FUNCTIONS
 from tests.eddy.sql import test_spark as typed
 from tests.sparks import WITHOUT_STATE

@@ -19,6 +19,7 @@ from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
+from eddy.spark.layout.shared import SharedLayout
 from eddy.spark.parcels import Naming, pack
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import BIG, local, odd, rows
@@ -75,11 +76,11 @@ def test_each_cell_gets_each_row_once_that_some_name_needs(
     sent = batch
     for name, mask in marks.items():
         sent = sent.append_column(f"{name}>", pa.array(mask))
-    parcels = list(pack([sent], query.streams[0], layout, naming=Naming("abc", marked)))
+    parcels = list(pack([sent], query.streams[0], layout, naming=Naming(SharedLayout.of(layout, "abc"), marked)))
     frame = pa.Table.from_batches(parcels).to_pandas() if parcels else None
     for cell in range(layout.cells):
         came = unpack_arrivals(
-            [] if frame is None else [frame[frame["cell"] == label(cell)]], dict.fromkeys("abc", SCHEMA), {"all": "abc"}
+            [] if frame is None else [frame[frame["cell"] == label(cell)]], {"all": SCHEMA}, {"all": "abc"}
         )
         ids = came.rows["all"].column("id").to_numpy()
         assert len(set(ids.tolist())) == len(ids)
@@ -106,11 +107,15 @@ def test_each_cell_gets_each_row_once_that_some_name_needs(
 def test_names_that_are_joined_by_one_column_go_together() -> None:
     """Then nothing is said of the rows of a parcel, and it is as large as one for a single name."""
     for joins, is_alike in zip(JOINS, (True, False, False, False, False), strict=True):
-        assert lay_out(one_source(joins), 4, {}).places_alike("abc") == is_alike
+        assert goes_together(lay_out(one_source(joins), 4, {}), "abc") == is_alike
     heavy = lay_out(one_source(JOINS[0]), 4, {"a.k": [1]})
-    assert not heavy.places_alike("abc")
+    assert not goes_together(heavy, "abc")
     # Rows of the others with a heavy value are copied under both names.
-    assert heavy.places_alike("bc")
+    assert goes_together(heavy, "bc")
+
+
+def goes_together(layout: Layout, names: str) -> bool:
+    return len(SharedLayout.of(layout, names).groups) == 1
 
 
 WINDOW = eddy.Range("15 seconds")

@@ -97,7 +97,7 @@ def test_every_state_has_the_rows_that_are_alive(window: Any, steps: list[tuple[
         model = Modelled(window)
         for step, what in steps:
             if step == "settle":
-                model.stem.rows.settle(model.now - 1 if model.now else None)
+                model.stem.rows.settle([model.now - 1 if model.now else None])
             elif step == "save":
                 model.stem.rows.snapshot()
             elif step == "restart":
@@ -136,7 +136,7 @@ def test_old_rows_that_go_leave_their_page_until_it_is_empty(monkeypatch: pytest
     model = Modelled(eddy.Range(4_000))
     for _ in range(40):
         model.arrive(["x"] * 500)
-        model.stem.rows.settle(model.now - 1)
+        model.stem.rows.settle([model.now - 1])
         numbers, packed = model.stem.rows.snapshot()
         held = sum(one.read().num_rows for one in packed[:-1])
         assert held == len(model.stem) + numbers["gone"]

@@ -57,7 +57,7 @@ def written(running: Engine) -> dict[str, Any]:
 
 def known(running: Engine) -> Any:
     """All plain numbers of all streams' courses and of their parts, whether they are in a snapshot or not."""
-    policy: Any = running._policy
+    policy: Any = running.lanes[""]._policy
     return [
         {name: value for name, value in vars(part).items() if isinstance(value, int | float | str | None)}
         for course in policy._courses.values()

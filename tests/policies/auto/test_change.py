@@ -146,7 +146,7 @@ def follow(asked: eddy.Query, data: pa.Table, arm: str, rows: int) -> Iterator[t
     """Run `auto` with one arm, and give the course of the stream after each micro-batch."""
     policy = {"name": "auto", "arms": [arm], "costs": "unit"}
     running = wiring.engine(asked, {"a": data.schema}, policy, tables={}, clock=float, seed=0)
-    held: Any = running._policy
+    held: Any = running.lanes[""]._policy
     for part in data.to_batches(max_chunksize=rows):
         list(running.run({"a": part}))
         yield held._courses["a"], running

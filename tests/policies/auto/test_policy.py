@@ -294,7 +294,7 @@ def test_state_and_decisions_do_not_grow_with_age() -> None:
 
 def _held(running: Engine) -> tuple[str | None, ...]:
     """The arms that a snapshot has."""
-    policy: Any = running._policy
+    policy: Any = running.lanes[""]._policy
     return tuple(
         arm and arm.name for course in policy._courses.values() for arm in (course.champion, course.challenger)
     )
@@ -391,7 +391,7 @@ def test_no_arm_is_asked_about_no_rows() -> None:
     """A sample takes the only row of a round, and nothing is left for the one in charge."""
     with hurry():
         running = build(query(), {"s": rows(1).schema}, Hasty(["picky"], {"costs": "unit", "attributes": []}), Time())
-        policy: Any = running._policy
+        policy: Any = running.lanes[""]._policy
         batches = iter(rows(2_000).to_batches(max_chunksize=10))
         while not policy._courses or policy._courses["s"].champion is None:
             list(running.run({"s": next(batches)}))

@@ -125,7 +125,7 @@ def test_auto_keeps_its_promise_and_says_what_is_true(name: str) -> None:
     query, data = make(shape)
     written, _ = run(query, data, "fixed")
     spent, engine = run(query, data, "auto")
-    policy: Any = engine._policy
+    policy: Any = engine.lanes[""]._policy
     accounts = policy._conduct.accounts
     assert spent <= 1.02 * written + sum(one.allowance for one in accounts)
     assert spent <= shape.gain * written or shape.gain == 1.0
@@ -147,12 +147,12 @@ def test_auto_keeps_its_promise_where_orders_differ_by_a_thousand(seed: int, bat
     data = {s: pa.table(dict(columns)) for s, columns in CONTRAST.data(batches * BATCH, seed).items()}
     written, _ = run(CONTRAST.query(), data, "fixed")
     spent, engine = run(CONTRAST.query(), data, "auto")
-    policy: Any = engine._policy
+    policy: Any = engine.lanes[""]._policy
     assert spent <= 1.02 * written + sum(one.allowance for one in policy._conduct.accounts)
 
 
 def list_waiting(engine: Engine) -> dict[str, Challenge]:
-    policy: Any = engine._policy
+    policy: Any = engine.lanes[""]._policy
     return {name: one.next_challenge for name, one in policy._courses.items() if one.next_challenge is not None}
 
 

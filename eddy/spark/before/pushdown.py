@@ -126,7 +126,7 @@ def push(frame: DataFrame, name: str, filters: Sequence[Filter]) -> DataFrame:
 
     Its columns may be spelled with its name, as in `a.v`.
     """
-    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+    from eddy.spark.before.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
 
     for f in filters:
         if f.on == (name,):
@@ -141,7 +141,7 @@ def mark_pushed(frame: DataFrame, marks: Mapping[str, str], filters: Sequence[Fi
     """
     from pyspark.sql import functions as F  # noqa: PLC0415, N812
 
-    from eddy.spark.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
+    from eddy.spark.before.own_sql import ask_spark  # noqa: PLC0415  so that validate needs no Spark
 
     for name, mark in marks.items():
         passes = F.lit(True)

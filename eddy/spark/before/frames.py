@@ -83,23 +83,22 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     )
 
 
-def check_watermarks(streams: Mapping[str, DataFrame]) -> None:
-    """Refuse frames with a watermark of their own, where the query declares its own above them.
+def check_watermark(name: str, frame: DataFrame) -> None:
+    """Refuse a frame with a watermark of its own, where the query declares its own above it.
 
-    Spark would refuse them when the query runs. The plan tells, since columns may keep the mark of a watermark that
-    is gone, and lose that of one that is there.
+    Spark would refuse it when the query runs. The plan tells, since columns may keep the mark of a watermark that is
+    gone, and lose that of one that is there.
     """
-    for name, frame in streams.items():
-        written = io.StringIO()
-        with redirect_stdout(written):
-            frame.explain("extended")  # of a view Spark has a logical plan alone
-        if WATERMARK.search(written.getvalue()) and frame.sparkSession.conf.get(MAY_REDEFINE, "true") != "false":
-            raise QueryError(
-                f'frame "{name}": expected one without a watermark, since Spark takes one only, and the query declares '
-                "it; got one from withWatermark; leave it out of the frame or view, and say in the query alone how "
-                f'late rows may be: Stream("{name}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 '
-                "MINUTE in a statement"
-            )
+    written = io.StringIO()
+    with redirect_stdout(written):
+        frame.explain("extended")  # of a view Spark has a logical plan alone
+    if WATERMARK.search(written.getvalue()) and frame.sparkSession.conf.get(MAY_REDEFINE, "true") != "false":
+        raise QueryError(
+            f'frame "{name}": expected one without a watermark, since Spark takes one only, and the query declares '
+            "it; got one from withWatermark; leave it out of the frame or view, and say in the query alone how late "
+            f'rows may be: Stream("{name}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE '
+            "in a statement"
+        )
 
 
 def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:

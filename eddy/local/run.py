@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 import pyarrow as pa
 
 from eddy.clocks import make_work_clock
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.errors import QueryError, check_whole, quote, read_message
+from eddy.engine.cell_inputs import ALONE
+from eddy.errors import QueryError, check_whole, quote
 from eddy.live_line import LiveLine
+from eddy.local.feeds import BATCH_ROWS, Data, open_feeds, peek
+from eddy.local.together import RunningTogether, RunTogether, iter_together
 from eddy.observe import notebook
 from eddy.observe.counters import Counters
 from eddy.observe.report import Report
@@ -22,19 +24,23 @@ from eddy.observe.text import plural
 from eddy.query import Query, Statement
 from eddy.query.explain import explain
 from eddy.query.inputs import arrange_sources, spread_sources
-from eddy.tuples.arrow import no_rows, one_batch
-from eddy.tuples.pandas_frames import is_frame, make_frame
-
-BATCH_ROWS = 10_000
-"""Rows of each stream in a micro-batch: enough that the cost of a call into an operator is small beside its work."""
+from eddy.query.together import Queries
+from eddy.tuples.pandas_frames import make_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from eddy.wiring import IndexChoice, PolicyChoice
 
-Data: TypeAlias = "pa.Table | pa.RecordBatch | pd.DataFrame | Iterable[Any]"
-"""A whole input, to be cut into micro-batches; or an iterable of them, each taken as it comes."""
+
+class LocalOptions(TypedDict, total=False):
+    """What may be said beside a query and its data."""
+
+    policy: PolicyChoice
+    index: IndexChoice
+    cache_memory: int | None
+    batch_rows: int
+    seed: int
+    clock: Clock | None
+    thinking: Clock | None
 
 
 @dataclass(frozen=True)
@@ -103,8 +109,16 @@ class Running:
         return f"micro-batch {done}: {plural(rows, 'row')}, {plural(results, 'result')}"
 
 
+@overload
+def run_local(query: Queries, data: Mapping[str, Data], **how: Unpack[LocalOptions]) -> RunTogether: ...
+
+
+@overload
+def run_local(query: Query | Statement, data: Mapping[str, Data], **how: Unpack[LocalOptions]) -> Run: ...
+
+
 def run_local(  # noqa: PLR0913  what a user may say
-    query: Query | Statement,
+    query: Query | Queries | Statement,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
@@ -114,11 +128,13 @@ def run_local(  # noqa: PLR0913  what a user may say
     seed: int = 0,
     clock: Clock | None = None,
     thinking: Clock | None = None,
-) -> Run:
-    """Answer a query, or a statement, over data at hand.
+) -> Run | RunTogether:
+    """Answer a query, or a statement, or several queries together, over data at hand.
 
     `index` says how a join finds its rows: "bits", or {"kind": "bits", "bits": 14}; docs/indexes.md has all kinds.
     `cache_memory` are the most bytes of what joins have found that is kept for others, 64 MB if nothing is said.
+
+    Of several queries the answer has `results` by their names.
 
     `data` has for each stream, or for its source, a pyarrow Table or RecordBatch or a pandas DataFrame, which is cut
     into micro-batches of `batch_rows` rows, or an iterable of such, each of which is one micro-batch. A lookup table is
@@ -141,8 +157,16 @@ def run_local(  # noqa: PLR0913  what a user may say
     ).run()
 
 
+@overload
+def iter_local(query: Queries, data: Mapping[str, Data], **how: Unpack[LocalOptions]) -> RunningTogether: ...
+
+
+@overload
+def iter_local(query: Query | Statement, data: Mapping[str, Data], **how: Unpack[LocalOptions]) -> Running: ...
+
+
 def iter_local(  # noqa: PLR0913  what a user may say
-    query: Query | Statement,
+    query: Query | Queries | Statement,
     data: Mapping[str, Data],
     *,
     policy: PolicyChoice = "auto",
@@ -152,61 +176,36 @@ def iter_local(  # noqa: PLR0913  what a user may say
     seed: int = 0,
     clock: Clock | None = None,
     thinking: Clock | None = None,
-) -> Running:
-    """Answer a query like `run_local`, part by part."""
+) -> Running | RunningTogether:
+    """Answer a query like `run_local`, part by part; of several together each part comes with the name of its query."""
     from eddy import wiring  # noqa: PLC0415  a plug-in that is imported first needs the contracts before the wiring
 
     _check_arguments(query, data, batch_rows, seed)
     if isinstance(query, Statement):
         policy = query.choose_policy(policy)
         query, data = _read_statement(query, data)
-    data = arrange_sources(query.streams, data)
-    lookup = {table.name for table in query.tables}
-    tables = {name: one_batch(name, make_table(name, value)) for name, value in data.items() if name in lookup}
-    feeds = {name: _feed(name, value, batch_rows) for name, value in data.items() if name not in lookup}
-    first = {name: next(feed, None) for name, feed in feeds.items()}
-    read = {name: _read_schema(name, table) for name, table in first.items()}
-    settings = wiring.check_index(index, query)
-    engine = wiring.engine(
-        query,
-        spread_sources(query.streams, read),
-        policy,
-        tables=tables,
+    tools = wiring.Tools(
         clock=clock or time.perf_counter,
         seed=seed,
-        index=settings,
         cache_memory=cache_memory,
         thinking=thinking or clock or time.thread_time,
         working=clock or make_work_clock(),
     )
-    steps = _step_together({name: _chain(first[name], feed) for name, feed in feeds.items()}, read)
-    return Running(engine, steps, _count_batches([data[name] for name in feeds], batch_rows))
-
-
-def _count_batches(whole: Iterable[Data], batch_rows: int) -> int | None:
-    """Count the micro-batches of inputs that are there as a whole; of others nobody knows."""
-    counts = [max(1, -(-len(one) // batch_rows)) if _is_whole(one) else None for one in whole]
-    known = [count for count in counts if count is not None]
-    return max(known) if len(known) == len(counts) else None
-
-
-def _is_whole(data: Data) -> TypeGuard[pa.Table]:
-    return isinstance(data, pa.Table | pa.RecordBatch) or is_frame(data)
+    if isinstance(query, Queries):
+        return iter_together(query, data, policy, replace(tools, index=wiring.read_index(index)), batch_rows)
+    feeds = open_feeds(arrange_sources(query.streams, data), [table.name for table in query.tables], batch_rows)
+    begun = wiring.Begun(query=query, schemas=spread_sources(query.streams, feeds.schemas), policy=policy)
+    tools = replace(tools, index=wiring.check_index(index, query))
+    return Running(wiring.engine_together({ALONE: begun}, feeds.tables, tools), feeds.steps, feeds.batches)
 
 
 def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:
-    if not isinstance(query, Query | Statement):
-        raise QueryError(f"run_local: expected a Query(...) or a Statement(...), got {query!r}")
+    if not isinstance(query, Query | Queries | Statement):
+        raise QueryError(f"run_local: expected a Query(...), a Statement(...) or Queries([...]), got {query!r}")
     if not isinstance(data, Mapping):
         raise QueryError(f'run_local: expected data as {{"stream": table, ...}}, got {type(data).__name__}')
     for name, number, least in (("batch_rows", batch_rows, 1), ("seed", seed, 0)):
         check_whole(number, name, least, where="run_local")
-
-
-def _read_schema(name: str, first: pa.Table | None) -> pa.Schema:
-    if first is None:
-        raise QueryError(f'data "{name}": expected at least one micro-batch, to learn the columns from; got none')
-    return first.schema
 
 
 def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Query, Mapping[str, Data]]:
@@ -221,7 +220,7 @@ def _read_statement(statement: Statement, data: Mapping[str, Data]) -> tuple[Que
     peeked: dict[int, tuple[list[str], Data]] = {}
     for alias, one in found.items():
         if id(one) not in peeked:
-            peeked[id(one)] = _peek(alias, one)
+            peeked[id(one)] = peek(alias, one)
     columns = {alias: peeked[id(one)][0] for alias, one in found.items()}
     asked = statement.with_columns(columns)
     if asked.after is not None:
@@ -241,72 +240,3 @@ def _check_iterated(query: Query, data: Mapping[str, Data]) -> None:
                 f"data: it is iterated over once, and the statement has it as {quote(named)}; give a list of its "
                 "parts, or a table, or say the same of both streams"
             )
-
-
-def _peek(name: str, data: Data) -> tuple[list[str], Data]:
-    """Look at the columns of an input; what is iterated over is given back whole."""
-    if isinstance(data, pa.Table | pa.RecordBatch):
-        return data.schema.names, data
-    if is_frame(data):
-        return [*data.columns], data
-    if not isinstance(data, Iterable) or isinstance(data, str | bytes | Mapping):
-        raise QueryError(_describe_unfit(name, data))
-    parts = iter(data)
-    first = next(parts, None)
-    names = [] if first is None else make_table(name, first).schema.names
-    return names, chain([] if first is None else [first], parts) if isinstance(data, Iterator) else data
-
-
-def _feed(name: str, data: Data, batch_rows: int) -> Iterator[pa.Table]:
-    """Cut one input into micro-batches."""
-    if _is_whole(data):
-        table = make_table(name, data)
-        for start in range(0, max(table.num_rows, 1), batch_rows):
-            yield table.slice(start, batch_rows)
-    elif isinstance(data, Iterable) and not isinstance(data, str | bytes | Mapping):
-        for part in data:
-            yield make_table(name, part)
-    else:
-        raise QueryError(_describe_unfit(name, data))
-
-
-def make_table(name: str, data: object) -> pa.Table:
-    """Turn an input that is there as a whole into a table."""
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    if is_frame(data):
-        try:
-            return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata(None)
-        except (pa.ArrowException, ValueError) as error:
-            raise QueryError(
-                f'data "{name}": the DataFrame does not fit into Arrow columns: {read_message(error)}'
-            ) from error
-    raise QueryError(_describe_unfit(name, data))
-
-
-def _describe_unfit(name: str, data: object) -> str:
-    return (
-        f'data "{name}": expected a pyarrow Table or RecordBatch, a pandas DataFrame, or an iterable of them, '
-        f"got {type(data).__name__}"
-    )
-
-
-def _chain(first: pa.Table | None, rest: Iterator[pa.Table]) -> Iterator[pa.Table | None]:
-    yield first
-    yield from rest
-
-
-def _step_together(
-    feeds: Mapping[str, Iterator[pa.Table | None]], schemas: Mapping[str, pa.Schema]
-) -> Iterator[dict[str, pa.RecordBatch]]:
-    """Give one micro-batch of every input at a time.
-
-    An input that has ended goes on with no rows.
-    """
-    for tables in zip_longest(*feeds.values()):
-        yield {
-            name: no_rows(schemas[name]) if table is None else one_batch(name, table)
-            for name, table in zip(feeds, tables, strict=True)
-        }

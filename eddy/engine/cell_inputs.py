@@ -1,0 +1,93 @@
+"""The streams of a cell: those of its query, or of all its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from eddy.query import Stream
+from eddy.query.binding import Binding
+from eddy.query.emit import counts_rows
+from eddy.tuples.arrow import merge_fields
+
+ALONE = ""
+"""What a cell calls a query that has it for itself."""
+
+
+def name_input(query: str, name: str) -> str:
+    """Name an input of a query as the cell does.
+
+    >>> name_input("alerts", "orders"), name_input(ALONE, "orders")
+    ('alerts.orders', 'orders')
+    """
+    return f"{query}.{name}" if query else name
+
+
+class CellStream(NamedTuple):
+    """A stream of a query, by the cell's name for it."""
+
+    name: str
+    query: str
+    stream: Stream
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellInputs:
+    """What admits the rows of a cell must know of its queries.
+
+    `schemas` are those of sources, and `keys` by the cell's names of streams. Rows need no order where none of them
+    meets another one.
+    """
+
+    streams: Sequence[CellStream]
+    schemas: Mapping[str, pa.Schema]
+    keys: Mapping[str, Sequence[str]]
+    tick_type: Any
+    in_order: bool
+
+    @classmethod
+    def of(cls, bindings: Mapping[str, Binding]) -> CellInputs:
+        """Collect those of some queries, whose times are of one type."""
+        streams = [
+            CellStream(name_input(query, stream.name), query, stream)
+            for query, binding in bindings.items()
+            for stream in binding.query.streams
+        ]
+        read: dict[str, list[pa.Schema]] = {}
+        for one in streams:
+            read.setdefault(one.stream.origin, []).append(bindings[one.query].schemas[one.stream.name])
+        return cls(
+            streams=streams,
+            schemas={source: merge_fields(found) for source, found in read.items()},
+            keys={one.name: bindings[one.query].keys[one.stream.name] for one in streams},
+            tick_type=next(iter(bindings.values())).tick_type,
+            in_order=any(_meets_others(binding) for binding in bindings.values()),
+        )
+
+    @cached_property
+    def sources(self) -> Mapping[str, Sequence[CellStream]]:
+        """The streams of each source."""
+        return _group(self.streams, lambda one: one.stream.origin)
+
+    @cached_property
+    def queries(self) -> Mapping[str, Sequence[CellStream]]:
+        """The streams of each query."""
+        return _group(self.streams, lambda one: one.query)
+
+
+def _group(streams: Sequence[CellStream], by: Any) -> dict[str, list[CellStream]]:
+    found: dict[str, list[CellStream]] = {}
+    for one in streams:
+        found.setdefault(by(one), []).append(one)
+    return found
+
+
+def _meets_others(binding: Binding) -> bool:
+    """Tell whether it matters which row came first."""
+    # Rows of one stream meet no others, so nobody asks, unless newer ones take their place.
+    first, *others = binding.query.streams
+    return bool(others) or counts_rows(binding.query.emit, first)

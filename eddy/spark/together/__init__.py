@@ -1,0 +1,1 @@
+"""Several queries over the same streams, as one step of a streaming job."""
