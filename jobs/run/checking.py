@@ -39,6 +39,9 @@ from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parame
 
 Tried = TypeVar("Tried")
 
+STATED = "statement: "
+"""How an error begins that points into a statement."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
@@ -271,7 +274,9 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
     try:
         return build()
     except QueryError as error:
-        job.mistakes.add(path, str(error))
+        told = str(error).removeprefix(STATED)
+        # What points into a statement stands there.
+        job.mistakes.add(path if told == str(error) else PLACE, told)
         return None
 
 

@@ -257,6 +257,7 @@ def test_groups_must_close(tmp_path: Path, changes: dict[str, str], told: str | 
         ("STREAM web AS w", "web AS w", None),
         ("AS w WHERE", "WATERMARK at DELAY OF INTERVAL 2 MINUTES AS w WHERE", "delay: the statement says 2 minutes"),
         ("[streams.web]", "[tables.web]", "leave the word STREAM out"),
+        ("w.at, w.agent", "RSTREAM(w.at) EVERY 5", "line 5, query.sql: times are a timestamp, so the length of EVERY"),
     ],
 )
 def test_mistakes_have_their_place(tmp_path: Path, old: str, new: str, told: str | None) -> None:
