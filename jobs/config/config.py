@@ -103,7 +103,7 @@ class Job:
     @property
     def read_as(self) -> Mapping[str, str]:
         """The source of each of its streams: itself, or the one that it is a second name of."""
-        unread = self.together.streams if self.members else ()
+        unread = self.asked.streams if isinstance(self.asked, Queries) else ()
         streams = [*(stream for query in self.queries for stream in query.streams), *unread]
         return {stream.name: stream.origin for stream in streams}
 

@@ -40,6 +40,9 @@ from eddy.wiring import PolicyChoice, engine, policy_parameters
 
 Tried = TypeVar("Tried")
 
+STATED = "statement: "
+"""How an error begins that points into a statement."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
@@ -124,9 +127,11 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     A source with a mistake may tell it a second time.
     """
     sources, schemas = {}, {}
+    origins = {name: origin for name, origin in job.read_as.items() if origin in job.sources}
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
-        path = (kind, name, "source")
+        # What is wrong with a source of several names stands at the first of them.
+        path = (kind, origins.get(name, name), "source")
         if not has_what_it_needs(kind, values):
             continue
         try:
@@ -305,7 +310,9 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
     try:
         return build()
     except QueryError as error:
-        job.mistakes.add(path, str(error))
+        told = str(error).removeprefix(STATED)
+        # What points into a statement stands there.
+        job.mistakes.add(path if told == str(error) else PLACE, told)
         return None
 
 
