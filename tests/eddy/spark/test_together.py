@@ -172,5 +172,7 @@ def test_bad_input_is_one_error(spark: SparkSession, tmp_path: Path) -> None:
     answer: Any = eddy.attach(queries, frames)
     with pytest.raises(QueryError, match='of: unknown query "by"; did you mean'):
         eddy.of(answer, "by")
+    with pytest.raises(QueryError, match='each: unknown query "by"; did you mean'):
+        eddy.each({"by_k": print, "by": print})(answer, 0)
     with pytest.raises(QueryError, match="of: expected a frame that eddy"):
         eddy.of(frames["a"], "by_k")
