@@ -140,6 +140,7 @@ class World:
     common: Sequence[Common]
     faults: bool
     later: bool
+    in_cells: bool
 
     def schema(self, name: str) -> pa.Schema:
         """The columns of a stream or table."""
@@ -150,13 +151,13 @@ class World:
 
 
 @st.composite
-def worlds(draw: st.DrawFn, *, faults: bool, later: bool) -> World:
+def worlds(draw: st.DrawFn, *, faults: bool, later: bool, in_cells: bool = False) -> World:
     """One to four streams, and two tables at most."""
     streams = list("abcd"[: draw(st.sampled_from([1, 2, 2, 3, 3, 4]))])
-    clocks = draw(_clocks(streams))
+    clocks = dict.fromkeys(streams, INTEGER) if in_cells else draw(_clocks(streams))
     ahead = st.sampled_from([None, 0, 4, 15]) if draw(st.integers(0, 7)) == 0 else st.none()
     limits = {name: draw(ahead) for name in streams}
-    delays = st.sampled_from(LENGTHS if later else [None, 0, 3, 2.5, 30, 30])
+    delays = st.sampled_from(LENGTHS if later else [None, 0, 3, 3 if in_cells else 2.5, 30, 30])
     return World(
         sources={name: draw(_source(clocks[name], limits[name], draw(delays))) for name in streams},
         clocks=clocks,
@@ -165,6 +166,7 @@ def worlds(draw: st.DrawFn, *, faults: bool, later: bool) -> World:
         common=[draw(_common(name, faults=faults)) for name in draw(st.lists(st.sampled_from(streams), max_size=3))],
         faults=faults,
         later=later,
+        in_cells=in_cells,
     )
 
 
@@ -184,12 +186,13 @@ def _rows(draw: st.DrawFn, world: World) -> dict[str, Sequence[dict[str, Any]]]:
 
 
 @st.composite
-def sets(draw: st.DrawFn, *, faults: bool = False, later: bool = False) -> Set:
+def sets(draw: st.DrawFn, *, faults: bool = False, later: bool = False, in_cells: bool = False) -> Set:
     """Two to six queries; where some are told `later`, all streams have a delay.
 
-    With `faults` there are filters without an answer for some rows, whose queries may fail.
+    With `faults` there are filters without an answer for some rows, whose queries may fail. Those of many cells,
+    `in_cells`, have no windows of rows, and whole numbers for times, which Spark counts as milliseconds.
     """
-    world = draw(worlds(faults=faults, later=later))
+    world = draw(worlds(faults=faults, later=later, in_cells=in_cells))
     rows = draw(_rows(world))
     found: list[Member] = []
     for number in range(draw(st.integers(2, 6))):
@@ -239,7 +242,7 @@ def _members(draw: st.DrawFn, name: str, world: World, reached: Sequence[str]) -
     looked = [one for one in world.tables if len(streams) < 3 and draw(st.booleans())]
     names = [*streams, *looked]
     is_told_later = world.later and draw(st.integers(0, 2)) > 0
-    by_rows = is_told_later or len(streams) > 1
+    by_rows = not world.in_cells and (is_told_later or len(streams) > 1)
     asked = draw(_filters(names, origins, world))
     clocks = {one: world.clocks[origin] for one, origin in origins.items()}
     windowed = {one: _windowed(world.sources[origins[one]], clocks[one], by_rows=by_rows) for one in streams}
