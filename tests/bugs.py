@@ -255,6 +255,20 @@ BUGS = (
         tests=("tests/eddy/test_after_statement.py",),
     ),
     Bug(
+        name="a query of several has the window of the stream, and not its own",
+        file="jobs/config/query/together.py",
+        old='            found[name] = {**one, "window": windows[name], "rows": None, "by": None}\n',
+        new="            found[name] = one\n",
+        tests=("tests/jobs/test_together.py", "-k", "own_windows"),
+    ),
+    Bug(
+        name="the topic of a sink wins over those of queries",
+        file="jobs/run/sinks.py",
+        old='    topic = {} if sink.get("topics") else {"topic": sink["topic"]}\n',
+        new='    topic = {"topic": sink["topic"]}\n',
+        tests=("tests/jobs/test_together_run.py", "-k", "has_a_topic"),
+    ),
+    Bug(
         name="a source whose columns Spark alone knows has none",
         file="jobs/sources/known_columns.py",
         old="    return None if schema is None else list(schema.names)\n",

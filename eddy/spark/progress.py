@@ -85,7 +85,8 @@ class Progress:
 
     def tell(self, progress: StreamingQueryProgress, step: str, reports: Sequence[str]) -> None:
         """Tell a micro-batch that is new to who hears of it."""
-        cells = read_cells(reports)
+        queries = read_queries(reports)
+        cells = merge_cells(queries)
         with self._lock:
             whole = self._told.add(progress.batchId, cells)
             told = {cell: (bool(one.insight.regrets), one.insight.decisions) for cell, one in cells.items()}
@@ -96,6 +97,7 @@ class Progress:
                 step=step,
                 whole=whole,
                 cells=len(cells),
+                results={n: sum(c.results for c in own.values()) for n, own in queries.items() if n != ALONE},
                 decisions=decisions,
                 seconds=progress.durationMs.get("triggerExecution", 0) / 1_000,
                 rows_per_second=progress.processedRowsPerSecond,

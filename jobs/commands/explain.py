@@ -15,6 +15,7 @@ from eddy.jobs.run.skew import propose
 from eddy.query import fingerprint
 from eddy.query.cost import write_cost
 from eddy.query.explain.describe import draw_plan, list_after, list_patterns, list_windows
+from eddy.query.explain.together import list_shared
 from eddy.query.filter import write_after
 from eddy.query.fingerprint import COLUMN, FilterChange
 from eddy.query.pushed_filter import SparkText
@@ -61,10 +62,28 @@ def read_learned(checked: Checked, place: str | None) -> Iterator[str]:
     if place is None:
         raise QueryError("--checkpoint: expected a folder, since the job names no checkpoint.location")
     found = read(place)
+    title = f'learned in "{display_path(place)}"'
+    if bool(found.members) != bool(checked.members):
+        raise QueryError(
+            f"--checkpoint: expected a checkpoint of {'several queries' if checked.members else 'one query'}, as the "
+            f'job has, got that of {"several" if found.members else "one"} in "{display_path(place)}"'
+        )
+    if not found.members:
+        yield from _read_one(checked, found, title)
+        yield from propose(found)
+    for name, one in checked.members.items():
+        own = f'{title} of query "{name}"'
+        if name in found.members:
+            yield from _read_one(one, found.members[name], own)
+        else:
+            yield from ("", f"{own}: nothing yet; it begins with the next start, and sees no row that came before")
+
+
+def _read_one(checked: Checked, found: Checkpoint, title: str) -> Iterator[str]:
+    """Describe what was learned of one query, after what a restart would change."""
     if change := _check_same(checked, found):
         yield from ("", f"a restart of this job: {change.tell()}")
-    yield from ("", f'learned in "{display_path(place)}"', *describe_learned(found.cells))
-    yield from propose(found)
+    yield from ("", title, *describe_learned(found.cells))
 
 
 def _check_same(checked: Checked, found: Checkpoint) -> FilterChange:
@@ -87,6 +106,19 @@ def text(checked: Checked) -> str:
 
     It draws the query, and names access patterns, cells and copies, watermarks, and who evaluates which filter.
     """
+    parts = list(_explain_all(checked) if checked.members else _explain(checked))
+    return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
+
+
+def _explain_all(checked: Checked) -> Iterator[str]:
+    """Explain queries that are answered together: what they share, and each of them."""
+    yield from list_shared(checked.job.together)
+    for one in checked.members.values():
+        yield from ("", *_explain(one))
+
+
+def _explain(checked: Checked) -> list[str]:
+    """Explain one query of a job."""
     query = checked.job.query
     parts = [f'query "{query.name}", policy "{checked.job.policy["name"]}"']
     parts += ["", "plan", *draw_plan(query, dict.fromkeys(_find_pushed(checked), ", by Spark"), checked.job.statement)]
@@ -101,8 +133,7 @@ def text(checked: Checked) -> str:
     layout = checked.layout.text() if checked.layout else "known only when Spark has read the columns"
     parts += ["", "cells", *(f"  {line}" for line in layout.splitlines())] if state == KEPT else []
     parts += ["", "windows and watermarks", *list_windows(query), "", "filters", *_filters(checked)]
-    parts += list_after(checked.job.after)
-    return "\n".join([*parts, *(f"warning: {warning}" for warning in checked.warnings)])
+    return [*parts, *list_after(checked.job.after)]
 
 
 def _list_index(job: Job) -> list[str]:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quote
 from eddy.jobs.commands.command import Command
 from eddy.jobs.run.checkpoints import CellState, Checkpoint, StemSize, describe_learned, read
 from eddy.observe.counters import BAD
@@ -30,13 +30,31 @@ def run(chosen: Namespace) -> int:
 
 
 def describe(found: Checkpoint, only: int | None) -> Iterator[str]:
-    """Describe a checkpoint: its query, its cells, its knowledge."""
-    cells = found.cells if only is None else [cell for cell in found.cells if cell.number == only]
+    """Describe a checkpoint: its query, its cells, its knowledge; of several queries, those of each."""
+    cells = _pick(found.cells, only)
     if not cells and only is not None:
         raise QueryError(f"--cell: expected one of {', '.join(str(cell.number) for cell in found.cells)}, got {only}")
-    yield "query"
+    had_rows = f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows"
+    if not found.members:
+        yield from _describe_query("query", found)
+        yield from ("", had_rows, *_sizes(cells), *_describe_learned(found, cells))
+        return
+    yield from (f"queries: {quote(found.members)}", "", f"{had_rows}, stored once for all", *_sizes(cells))
+    for name, member in found.members.items():
+        yield from ("", *_describe_query(f'query "{name}"', member))
+        yield from _describe_learned(member, _pick(member.cells, only))
+
+
+def _pick(cells: Sequence[CellState], only: int | None) -> Sequence[CellState]:
+    return cells if only is None else [cell for cell in cells if cell.number == only]
+
+
+def _describe_query(title: str, found: Checkpoint) -> Iterator[str]:
+    yield title
     yield from (f"  {name}: {text}" for name, text in found.query.items())
-    yield from ("", f"cells: {found.layout['cells']}, of which {len(found.cells)} have had rows", *_sizes(cells))
+
+
+def _describe_learned(found: Checkpoint, cells: Sequence[CellState]) -> Iterator[str]:
     yield from ("", "rows that came, and those that took no part", *_count_arrived(found.query, cells))
     yield ""
     yield from describe_learned(cells)

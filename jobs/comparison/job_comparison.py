@@ -14,7 +14,7 @@ from eddy.comparison.contender import BASELINE, Contender
 from eddy.comparison.contender import label as label_of
 from eddy.comparison.experiment import Experiment
 from eddy.comparison.workload import Workload
-from eddy.errors import QueryError
+from eddy.errors import QueryError, quote
 from eddy.jobs.comparison.sampling import sample
 from eddy.jobs.config.config import Job, load
 from eddy.jobs.config.overrides import from_command
@@ -65,6 +65,11 @@ def experiment(
         if number < 1:
             raise QueryError(f"{name}: expected a whole number of 1 or more, got {number}")
     job = load(conf, map(from_command, sets), profile, find_columns)
+    if job.members:
+        raise QueryError(
+            f'config "{conf}": a comparison is of one query, got {quote(job.members)}; put one of them into a file of '
+            "its own, as [query], and compare that"
+        )
     checked = check(job)
     data = read_sample(job, checked, rows)
     counted = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())

@@ -10,34 +10,31 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 from typing import Any
 
-from eddy.errors import QueryError, need_package, unknown_name
+from eddy.errors import EngineError, QueryError, unknown_name
 from eddy.jobs.config.connector_checks import check_connectors
-from eddy.jobs.config.connectors import BATCH, is_lasting
+from eddy.jobs.config.connectors import BATCH
 from eddy.jobs.config.file_paths import Places
 from eddy.jobs.config.overrides import Override, put
 from eddy.jobs.config.places import Mistakes, join_key, lines
 from eddy.jobs.config.profiles import choose_profile
+from eddy.jobs.config.query.statement import FindColumns, ask_instead, read_statement
+from eddy.jobs.config.query.to_query import build_query, note_errors
+from eddy.jobs.config.query.together import TOGETHER, Member, build_members, list_unread_streams
 from eddy.jobs.config.reading import TableReader
-from eddy.jobs.config.references import check_files, check_schemas, check_starting, follow_names, import_function
+from eddy.jobs.config.references import check_files, check_schemas, check_starting, follow_names
+from eddy.jobs.config.section_checks import check_metrics, check_sections
 from eddy.jobs.config.sections import JOB
-from eddy.jobs.config.statement import FindColumns, ask_instead, read_statement
-from eddy.jobs.config.to_query import build_query
 from eddy.jobs.config.variables import Variables
-from eddy.predicates.faults import REJECT
 from eddy.query import Query, Statement
-from eddy.query.state_need import OF_CELLS
+from eddy.query.state_need import KEPT
 from eddy.query.statements.after import After
-from eddy.query.validation import duration
+from eddy.query.together import Queries
 from eddy.redaction import KeyPath, display, hide_secrets
-from eddy.spark.monitoring.otel import check_endpoint
 from eddy.wiring import find_index_mistakes, policy_names, policy_parameters, read_index
-
-METRICS_PACKAGES = {"prometheus": ("prometheus_client", "prometheus"), "otel": ("opentelemetry", "otel")}
-"""The package that a kind of metrics needs, and the extra that has it."""
 
 WIDEST_ALIGNED = 60
 """Characters of a value after which what follows is not aligned any more."""
@@ -47,6 +44,8 @@ WIDEST_ALIGNED = 60
 class Job:
     """A job as its file says it, with defaults filled in.
 
+    Of queries that are answered together each is also a job by itself, among `members`, by its name: its mistakes are
+    those of the file, where they stand there.
     `sources` are by the name of the stream or table; a source and the sink have their `format` among their values.
     `statement` is what the query was made of, if the file has one; `index` has what was given, if anything was.
     `written` has values of variables as the file writes them. `origins` says of every value that was given where it
@@ -54,7 +53,7 @@ class Job:
     """
 
     file: str
-    query: Query
+    asked: Query | Queries | None
     sources: Mapping[str, Mapping[str, Any]]
     policy: Mapping[str, Any]
     index: Mapping[str, Any] | None
@@ -70,6 +69,43 @@ class Job:
     written: Mapping[KeyPath, Any]
     mistakes: Mistakes
     statement: Statement | None = None
+    members: Mapping[str, Job] = field(default_factory=dict)
+
+    @property
+    def query(self) -> Query:
+        """The query, of a job that has one."""
+        if not isinstance(self.asked, Query):
+            raise EngineError(f'config "{self.file}": a job of several queries was taken for one of a single query')
+        return self.asked
+
+    @property
+    def together(self) -> Queries:
+        """The queries, of a job that has several."""
+        if not isinstance(self.asked, Queries):
+            raise EngineError(f'config "{self.file}": a job of a single query was taken for one of several')
+        return self.asked
+
+    @property
+    def name(self) -> str:
+        """What it is called, in reports and in Spark's pages."""
+        return TOGETHER if self.members else self.query.name
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All its queries, as far as they are right."""
+        return tuple(one.query for one in self.members.values()) or (self.query,)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The names of its tables."""
+        return frozenset(name for name in self.sources if name in self.values["tables"])
+
+    @property
+    def read_as(self) -> Mapping[str, str]:
+        """The source of each of its streams: itself, or the one that it is a second name of."""
+        unread = self.asked.streams if isinstance(self.asked, Queries) else ()
+        streams = [*(stream for query in self.queries for stream in query.streams), *unread]
+        return {stream.name: stream.origin for stream in streams}
 
     @property
     def after(self) -> After | None:
@@ -127,20 +163,53 @@ def read_job(
     read = reading.part(JOB, values, ())
     follow_names(read, reading.given, mistakes)
     asked = read_statement(read, reading.given, mistakes)
+    _check(read, reading.given, mistakes)
+    members = build_members(values, read, mistakes)
+    query, stated = (None, None) if TOGETHER in values else build_query(read, mistakes, asked, find_columns)
+    if query is None and all(one.query is None for one in members.values()):
+        mistakes.check()
+    origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
+    job = replace(_job(str(file), query, read, origins, variables.written, mistakes), statement=stated)
+    return _put_together(job, members) if members else job
+
+
+def _check(read: dict[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
+    """Note what is wrong beside the query."""
     _check_policy(read, mistakes)
-    _check_index(read, reading.given, mistakes)
-    _check_whole(read, mistakes)
+    _check_index(read, given, mistakes)
+    check_sections(read, mistakes)
     check_connectors(read, mistakes)
-    _check_metrics(read["metrics"], reading.given, mistakes)
+    check_metrics(read["metrics"], given, mistakes)
     check_files(read, mistakes)
     check_starting(read, mistakes)
     check_schemas(read, mistakes)
-    query, stated = build_query(read, mistakes, asked, find_columns)
-    if query is None:
-        mistakes.check()
-    assert query is not None
-    origins = {path: outside.get(path) or mistakes.place(path).partition(",")[0] for path in reading.given}
-    return replace(_job(str(file), query, read, origins, variables.written, mistakes), statement=stated)
+
+
+def _put_together(job: Job, members: Mapping[str, Member]) -> Job:
+    """Make the job of queries that are answered together, with a job for each of them that could be built."""
+    unread = list_unread_streams(members, job.values, job.mistakes)
+    alone = {name: _take_one(job, one.query, one.mistakes) for name, one in members.items() if one.query is not None}
+    asked = None
+    if not job.mistakes.found:
+        with note_errors((TOGETHER,), job.mistakes):
+            asked = Queries([one.query for one in alone.values()], streams=unread)
+    return replace(job, asked=asked, members=alone)
+
+
+def _take_one(job: Job, query: Query, mistakes: Mistakes) -> Job:
+    """Make a job of one query of several: they share a state store, whatever each would need alone, and a sink."""
+    engine = {**job.engine, "state": KEPT, "remember": None}
+    for key in ("sizes", "heavy"):
+        engine[key] = {name: value for name, value in engine[key].items() if name.partition(".")[0] in query.given}
+    return replace(
+        job,
+        asked=replace(query, case_sensitive=_is_case_sensitive(job.spark)),
+        sources={name: job.sources[name] for name in query.given},
+        engine=engine,
+        index=job.index if query.predicates else None,
+        sink={},
+        mistakes=mistakes,
+    )
 
 
 def read_toml(file: str) -> tuple[dict[str, Any], Mistakes]:
@@ -217,104 +286,22 @@ def _list_given(section: str, given: Iterable[KeyPath]) -> list[str]:
     return [path[1] for path in given if path[0] == section and len(path) > 1]
 
 
-def _check_whole(read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note contradictions between two sections."""
-    streams = read.get("streams", {}).items()
-    batch = [name for name, one in streams if (one.get("source") or {}).get("mode") == BATCH]
-    for place in ("sink", "rejected"):
-        _check_sink(place, read.get(place, {}), mistakes)
-        lasting = read.get(place, {}).get("format")
-        if lasting and is_lasting(lasting) and not batch and not read.get("checkpoint", {}).get("location"):
-            mistakes.add(
-                ("checkpoint", "location"),
-                f'expected a folder, since the sink "{lasting}" lasts and a restart must know what it has; add it',
-            )
-            break
-    _check_trigger(read.get("trigger", {}), mistakes)
-    if batch:
-        _check_batch(batch[0], read, mistakes)
-    rejecting = [name for name, one in read.get("filters", {}).items() if one.get("on_error") == REJECT]
-    if read.get("rejected") and not rejecting:
-        mistakes.add(("rejected",), f'expected a filter with on_error = "{REJECT}", got none, so no row would go there')
-    for kind in ("sizes", "heavy"):
-        for name in read.get("engine", {}).get(kind, {}):
-            if name.partition(".")[0] not in read.get("streams", {}):
-                error = unknown_name("stream", name.partition(".")[0], read.get("streams", {}), where="")
-                mistakes.add(("engine", kind, name), str(error).removeprefix(": "))
-
-
-def _check_sink(place: str, sink: Mapping[str, Any], mistakes: Mistakes) -> None:
-    name = sink.get("name") if sink.get("format") == "memory" else None
-    if name and not name.isidentifier():
-        # Spark makes a folder of it, below the setting spark.sql.streaming.checkpointLocation.
-        mistakes.add((place, "name"), f"expected a name of letters, digits and underscores, got {display((), name)}")
-    if sink.get("format") == "foreach_batch" and sink.get("function"):
-        import_function(sink["function"], (place, "function"), mistakes)
-
-
-def _check_batch(stream: str, read: Mapping[str, Any], mistakes: Mistakes) -> None:
-    """Note settings that one pass over rows has no use for."""
-    source = read["streams"][stream]["source"]
-    wrong: dict[KeyPath, Any] = {
-        ("trigger", "every"): read.get("trigger", {}).get("every"),
-        ("checkpoint", "location"): read.get("checkpoint", {}).get("location"),
-        ("streams", stream, "source", "files_per_trigger"): source.get("files_per_trigger"),
-        **{("engine", name): read.get("engine", {}).get(name) for name in OF_CELLS},
-    }
-    for path, value in wrong.items():
-        if value:
-            mistakes.add(
-                path, f'a source with mode = "{BATCH}" is read in one pass, and has no use for it; leave it out'
-            )
-
-
-def _check_trigger(trigger: Mapping[str, Any], mistakes: Mistakes) -> None:
-    if trigger.get("every") and trigger.get("available_now"):
-        mistakes.add(("trigger",), "expected either every or available_now, got both")
-    if isinstance(trigger.get("every"), str):
-        _check_every(trigger["every"], ("trigger", "every"), mistakes)
-
-
-def _check_metrics(metrics: Mapping[str, Any], given: Collection[KeyPath], mistakes: Mistakes) -> None:
-    """Note what cannot be served or sent, packages that are missing included."""
-    for kind, needed in (("prometheus", "port"), ("otel", "endpoint")):
-        path, said = ("metrics", kind), metrics[kind]
-        if said[needed] is None:
-            if any(one[:2] == path for one in given) and not mistakes.has_within(path):
-                mistakes.add((*path, needed), f"expected a value, got none; without {needed} there are no metrics")
-            continue
-        try:
-            need_package(*METRICS_PACKAGES[kind], "metrics")
-            if kind == "otel":
-                check_endpoint(said[needed], "metrics")
-        except QueryError as error:
-            mistakes.add((*path, needed), str(error).removeprefix("metrics: "))
-    _check_every(metrics["otel"]["every"], ("metrics", "otel", "every"), mistakes, least=1)
-
-
-def _check_every(text: str, path: KeyPath, mistakes: Mistakes, least: int = 0) -> None:
-    try:
-        if duration(text, where="every") < least:
-            mistakes.add(path, f'expected a duration above 0, got "{text}"')
-    except QueryError as error:
-        mistakes.add(path, str(error).removeprefix("every: "))
-
-
 def _job(
     file: str,
-    query: Query,
+    query: Query | None,
     read: Mapping[str, Any],
     origins: Mapping[KeyPath, str],
     written: Mapping[KeyPath, Any],
     mistakes: Mistakes,
 ) -> Job:
     inputs = {**read["streams"], **read["tables"]}
+    given = query.given if query else tuple(inputs)
     settings = _settings(read["spark"])
     return Job(
         file=file,
-        query=replace(query, case_sensitive=settings.get("spark.sql.caseSensitive", "").lower() == "true"),
+        asked=query and replace(query, case_sensitive=_is_case_sensitive(settings)),
         # A statement may name an input that the file does not have, which has been noted.
-        sources={name: inputs[name].get("source") or {} for name in query.given if name in inputs},
+        sources={name: inputs[name].get("source") or {} for name in given if name in inputs},
         policy=read["policy"],
         index={name: read["index"][name] for name in _list_given("index", origins)} or None,
         engine=read["engine"],
@@ -329,6 +316,10 @@ def _job(
         written=written,
         mistakes=mistakes,
     )
+
+
+def _is_case_sensitive(settings: Mapping[str, str]) -> bool:
+    return settings.get("spark.sql.caseSensitive", "").lower() == "true"
 
 
 def _settings(values: Mapping[str, Any]) -> dict[str, str]:

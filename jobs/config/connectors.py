@@ -156,6 +156,14 @@ STREAM_SOURCES: dict[str, Section] = {
 }
 """The sources of a stream."""
 
+PARTITION_BY = ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[])
+PER_QUERY = ConfigKey(
+    text="with `[queries]`: a folder for each query, `query=NAME`; a reader gets each row once from the folder around "
+    "them, where Spark's log is",
+    kind=FLAG,
+    default=False,
+)
+
 SINKS: dict[str, Section] = {
     "console": Section(
         text="Prints the first rows of every micro-batch.",
@@ -169,7 +177,8 @@ SINKS: dict[str, Section] = {
         "yet.",
         keys={
             "path": ConfigKey(text="a folder", required=True, place=True),
-            "partition_by": ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[]),
+            "partition_by": PARTITION_BY,
+            "per_query": PER_QUERY,
         },
         parts={"options": OPTIONS},
     ),
@@ -178,7 +187,7 @@ SINKS: dict[str, Section] = {
         "come again, alike in key and value, so let the key tell results apart: [kafka.md](kafka.md).",
         keys={
             "servers": SERVERS,
-            "topic": ConfigKey(text="the topic", required=True),
+            "topic": ConfigKey(text="the topic; needed unless each of `[queries]` has its own"),
             "key": ConfigKey(
                 text="the column of the answer that is the message's key, as a text; or a list of columns, which "
                 "become a JSON object",
@@ -195,7 +204,8 @@ SINKS: dict[str, Section] = {
             "name": ConfigKey(text='Spark\'s name of the format, `"delta"`; a `table` that exists needs none'),
             "path": ConfigKey(text="a folder, for formats that have one", place=True),
             "table": TABLE_NAME,
-            "partition_by": ConfigKey(text="columns of the answer that become folders", kind=TEXTS, default=[]),
+            "partition_by": PARTITION_BY,
+            "per_query": PER_QUERY,
             "select": ConfigKey(
                 text="columns that Spark makes of those of the answer, and that are written in their place: "
                 '`"to_avro(struct(*)) AS value"`',
@@ -218,7 +228,16 @@ SINKS: dict[str, Section] = {
     "foreach_batch": Section(
         text="A function of yours, called in the driver with each micro-batch's DataFrame and its number. Needs a "
         "checkpoint. After a failure a micro-batch may come again, with the same number.",
-        keys={"function": ConfigKey(text='its import path: `"package.module:name"`', required=True)},
+        keys={
+            "function": ConfigKey(text='its import path: `"package.module:name"`; needed unless there are `functions`')
+        },
+        parts={
+            "functions": Section(
+                text="With `[queries]`, in place of `function`: one for each query, by its name. It gets the rows of "
+                "that query, with its own columns.",
+                others=ConfigKey(text="its import path"),
+            )
+        },
     ),
 }
 """The sinks of an answer."""

@@ -14,11 +14,14 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from eddy.errors import QueryError
 from eddy.observe.text import plural
 from eddy.redaction import KeyPath, hide_secrets
+
+Place = TypeVar("Place")
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _DOTTED = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -138,6 +141,23 @@ class Mistakes:
         line = find_nearest(self.lines, stands)
         return f"line {line}, {join_key(stands)}" if line else join_key(stands)
 
+    def lay(self, moved: Mapping[KeyPath, KeyPath]) -> Mistakes:
+        """Give a view in which tables of the file stand at other places; each is told where it is the file's.
+
+        What is found is noted here as well.
+
+        >>> mistakes = Mistakes("job.toml", {("queries", "a", "joins"): 7})
+        >>> mistakes.lay({("query",): ("queries", "a")}).place(("query", "joins"))
+        'line 7, queries.a.joins'
+        """
+        places, spelled, paths = dict(self.moved), dict(self.spelled), set(self.paths)
+        for above, own in moved.items():
+            # What a profile moves, and what is misspelt, within the table is found by its other place too.
+            places |= {above: self._find_place(self._spell(own))} | _lead(self.moved, own, above)
+            spelled |= _lead(self.spelled, own, above)
+            paths |= _lead(dict.fromkeys(self.paths), own, above).keys()
+        return replace(self, moved=places, spelled=spelled, paths=paths)
+
     def _find_origin(self, path: KeyPath) -> str:
         """Say where a value comes from that is not from the file, or a part of one.
 
@@ -175,6 +195,11 @@ class Mistakes:
         count = plural(len(told), "mistake")
         text = "\n".join([f'config "{self.file}": {count}', *(f"  {text}" for text in told)])
         raise QueryError(hide_secrets(text, {}, self.secrets) if self.secrets else text)
+
+
+def _lead(known: Mapping[KeyPath, Place], own: KeyPath, above: KeyPath) -> dict[KeyPath, Place]:
+    """Give what is known within a table by another place of it."""
+    return {(*above, *path[len(own) :]): value for path, value in known.items() if path[: len(own)] == own}
 
 
 def _unquote(part: str) -> str:

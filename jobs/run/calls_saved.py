@@ -15,11 +15,24 @@ FEWEST_FILTERS = 2
 """Filters in Python on one stream: with one there is nothing to save."""
 
 
-def tell_savings(query: eddy.Query, report: eddy.Report) -> Iterator[str]:
-    """Tell what a job has saved, and last what adapting has cost it."""
-    yield from tell_saved_calls(query, report)
+def tell_savings(queries: Sequence[eddy.Query], report: eddy.Report) -> Iterator[str]:
+    """Tell what a job has saved, and last what adapting has cost it; of several queries each tells its own."""
+    for query in queries:
+        own = report[query.name] if isinstance(report, eddy.ReportTogether) and query.name in report.members else report
+        before = f'query "{query.name}": ' if len(queries) > 1 else ""
+        yield from (f"{before}{line}" for line in tell_saved_calls(query, own))
+    if isinstance(report, eddy.ReportTogether):
+        yield from _tell_shared(report)
     if adapting := tell_adapting(sum_over_batches(report.counters), report.write_cost):
         yield adapting
+
+
+def _tell_shared(report: eddy.ReportTogether) -> Iterator[str]:
+    """Tell of rows about which a function was not asked again, since another query, or its cache, had the answer."""
+    reused = {name: int(rows) for name, rows in report.queries().set_index("query")["reused"].items() if rows}
+    if reused:
+        listed = ", ".join(f"{name} {rows:,}" for name, rows in reused.items())
+        yield f"answers of functions that were known already, and were not asked for again: {listed}"
 
 
 def tell_saved_calls(query: eddy.Query, report: eddy.Report) -> Iterator[str]:

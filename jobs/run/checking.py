@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import Parameter
 from typing import TypeVar
@@ -14,28 +14,29 @@ import pyarrow as pa
 
 from eddy import sql
 from eddy.engine import Engine
-from eddy.errors import LONGEST_NAME, QueryError, quote, shorten, unknown_name
+from eddy.errors import QueryError, quote, unknown_name
 from eddy.jobs.config.config import Job
 from eddy.jobs.config.file_paths import find_local
-from eddy.jobs.config.statement import PLACE
+from eddy.jobs.config.query.statement import PLACE
+from eddy.jobs.run.checks.together import check_sink_columns, check_together
+from eddy.jobs.run.checks.warnings import list_job_warnings, merge_warnings, warn_of_room
 from eddy.jobs.sources.known_columns import has_what_it_needs
 from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import JobSource
-from eddy.predicates.faults import REJECT
 from eddy.query import Filter, Query, Rows, Stream, Unbounded
 from eddy.query.binding import Binding, bind
 from eddy.query.exact_names import Names, spell_filter, spell_join
-from eddy.query.explain.describe import list_warnings
 from eddy.query.pushed_filter import SparkText
 from eddy.query.state_need import KEPT, NOT_KEPT, choose_state, list_store_options
 from eddy.query.statements.result_time import WHERE, check_clocks, find_span
+from eddy.query.together import Queries
 from eddy.redaction import KeyPath
 from eddy.spark.before.pushdown import divide, divide_columns, find_pushable
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import CELLS, plan_layout
 from eddy.sql import Column
 from eddy.tuples.arrow import no_rows
-from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parameters
+from eddy.wiring import PolicyChoice, engine, policy_parameters
 
 Tried = TypeVar("Tried")
 
@@ -47,7 +48,8 @@ STATED = "statement: "
 class Checked:
     """A job that has passed, with its sources.
 
-    Where every schema is known, its binding and layout are there too.
+    Where every schema is known, its binding and layout are there too. Of queries that are answered together, each has
+    them, among `members`.
     """
 
     job: Job
@@ -55,7 +57,8 @@ class Checked:
     schemas: Mapping[str, pa.Schema]
     binding: Binding | None
     layout: Layout | None
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    members: Mapping[str, Checked] = field(default_factory=dict)
 
 
 def check(job: Job) -> Checked:
@@ -66,23 +69,56 @@ def check(job: Job) -> Checked:
     A job that has mistakes already is held against them as far as it is right.
     """
     sources, schemas = _sources(job)
-    unknown_yet = [name for name in job.query.given if name not in schemas]
-    binding = _bind_query(job, schemas)
-    _check_groups(job, binding)
-    layout = None if binding is None else _layout(job, binding)
+    if job.members:
+        found = _hold_all(job, sources, schemas)
+    else:
+        found = _hold(job, sources, schemas)
+        _check_state(job)
+    job.mistakes.check()
+    # A job that is not right may lack what they are about.
+    return replace(found, warnings=tuple(_warn_of_all(found) if found.members else _warn(found)))
+
+
+def _warn(found: Checked) -> Iterator[str]:
+    job, binding = found.job, found.binding
+    unknown_yet = [name for name in job.query.given if name not in found.schemas]
+    yield from list_job_warnings(job, binding.query if binding else job.query, unknown_yet)
+    yield from warn_of_room(binding)
+
+
+def _warn_of_all(found: Checked) -> Iterator[str]:
+    yield from merge_warnings({name: tuple(_warn(one)) for name, one in found.members.items()})
+    if found.job.index is not None and not any(query.predicates for query in found.job.queries):
+        yield 'nothing is joined, so there are no indexes; take "index" away, it says nothing'
+
+
+def _check_state(job: Job) -> None:
+    """Check where state is kept, and what was learned."""
     state = _try(job, ("engine", "state"), lambda: find_state(job))
     if _try(job, ("engine", "remember"), lambda: find_remembered(job)) is not None and state == KEPT:
         told = f'expected none, since the checkpoint has what was learned; leave it out, or say state = "{NOT_KEPT}"'
         job.mistakes.add(("engine", "remember"), told)
-    job.mistakes.check()
-    return Checked(
-        job=job,
-        sources=sources,
-        schemas=schemas,
-        binding=binding,
-        layout=layout,
-        warnings=(*_warnings(job, binding.query if binding else job.query, unknown_yet), *_warn_of_room(binding)),
-    )
+
+
+def _hold(job: Job, sources: Mapping[str, JobSource], schemas: Mapping[str, pa.Schema]) -> Checked:
+    """Hold a job of one query against the schemas of its sources."""
+    binding = _bind_query(job, schemas)
+    _check_groups(job, binding)
+    layout = None if binding is None else _layout(job, binding)
+    return Checked(job=job, sources=sources, schemas=schemas, binding=binding, layout=layout)
+
+
+def _hold_all(job: Job, sources: Mapping[str, JobSource], schemas: Mapping[str, pa.Schema]) -> Checked:
+    """Hold each query of a job against the schemas of its sources, and all of them as a whole."""
+    members: dict[str, Checked] = {}
+    for name, one in job.members.items():
+        own = {other: source for other, source in sources.items() if other in one.sources}
+        members[name] = _hold(one, own, {other: schema for other, schema in schemas.items() if other in one.sources})
+    for stream in job.asked.streams if isinstance(job.asked, Queries) else ():
+        if stream.name in schemas:
+            _bind_alone(job, stream, schemas[stream.name])
+    check_together(job, {name: one.binding for name, one in members.items()})
+    return Checked(job=job, sources=sources, schemas=schemas, binding=None, layout=None, members=members)
 
 
 def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
@@ -91,7 +127,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     A source with a mistake may tell it a second time.
     """
     sources, schemas = {}, {}
-    origins = {stream.name: stream.origin for stream in job.query.streams if stream.origin in job.sources}
+    origins = {name: origin for name, origin in job.read_as.items() if origin in job.sources}
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
         # What is wrong with a source of several names stands at the first of them.
@@ -113,7 +149,7 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
 
 
 def _input(job: Job, name: str) -> tuple[str, str]:
-    return ("tables" if name in {table.name for table in job.query.tables} else "streams", name)
+    return ("tables" if name in job.values.get("tables", {}) else "streams", name)
 
 
 def _bind_query(job: Job, schemas: Mapping[str, pa.Schema]) -> Binding | None:
@@ -283,16 +319,10 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
 def _check_sink(job: Job, outputs: Sequence[tuple[Column, str]] | None) -> None:
     """Check the columns that the sink speaks of.
 
-    They are unknown as long as the selection is wrong, and where Spark makes them of those of the answer.
+    They are unknown as long as the selection is wrong.
     """
-    if outputs is None or job.sink.get("select") or job.mistakes.has_within(("query", "select")):
-        return
-    columns = [name for _, name in outputs]
-    for key in ("key", "partition_by"):
-        asked = job.sink.get(key) or []
-        for name in [asked] if isinstance(asked, str) else asked:
-            if name not in columns:
-                job.mistakes.add(("sink", key), str(unknown_name("output column", name, columns, where="sink")))
+    if outputs is not None and not job.mistakes.has_within(("query", "select")):
+        check_sink_columns(job, [name for _, name in outputs])
 
 
 def _layout(job: Job, binding: Binding) -> Layout | None:
@@ -324,6 +354,8 @@ def find_state(job: Job) -> str:
     A checkpoint that lasts has what was learned, unless the job says otherwise, or rows are to be put aside: only who
     keeps nothing can do that. Nor does anything last in one pass.
     """
+    if job.members:
+        return KEPT
     asked = job.engine
     of_store = list_store_options(asked)
     if job.is_batch or job.rejected:
@@ -346,50 +378,3 @@ def find_remembered(job: Job) -> str | None:
     if local is None:
         raise QueryError(f"expected the path of a folder on this machine, or one that all machines see, got {place}")
     return local
-
-
-def _warn_of_room(binding: Binding | None) -> Iterator[str]:
-    """Warn where the rows of windows alone take what `max_state` allows, as far as that is known.
-
-    It is of windows that are counted in rows, and columns of one width.
-    """
-    if binding is None or binding.query.max_state is None or len(binding.query.inputs) == 1:
-        return
-    windows = {s.name: s.window.count for s in binding.query.streams if isinstance(s.window, Rows)}
-    rows = sum(count * _count_row_bytes(binding.find_stored(name)) for name, count in windows.items())
-    if rows >= binding.query.max_state:
-        yield (
-            f"max_state = {binding.query.max_state} leaves no room for an index: the rows of the windows alone take "
-            f"{rows:,} bytes or more; without indexes all of them are looked through; raise it, or narrow the windows"
-        )
-
-
-def _count_row_bytes(schema: pa.Schema) -> int:
-    """Count the bytes of a row's columns of one width, and one that says whether it is alive."""
-    return 1 + sum(field.type.bit_width // 8 for field in schema if pa.types.is_primitive(field.type))
-
-
-def warn_of_rejects(job: Job) -> Iterator[str]:
-    """Warn of rows that are put aside where nobody reads them."""
-    names = [f.name for f in job.query.filters if f.on_error == REJECT]
-    if names and not job.rejected:
-        yield (
-            f'{quote(names)}: on_error = "{REJECT}" without [rejected]: rows without an answer are dropped, and '
-            'nobody gets them; name a sink in [rejected], or say on_error = "drop"'
-        )
-
-
-def _warnings(job: Job, query: Query, unknown_yet: Iterable[str]) -> Iterable[str]:
-    """Warn of settings that are allowed, and seldom meant."""
-    yield from list_warnings(job.query)
-    yield from warn_of_rejects(job)
-    if job.index is not None and (text := describe_idle_index(job.query)):
-        yield text
-    for f in query.filters:
-        if isinstance(f.predicate, SparkText):
-            yield f'filter "{f.name}": Spark\'s own SQL, not checked here: {shorten(f.predicate.text, LONGEST_NAME)}'
-    for name in unknown_yet:
-        yield f'the columns of "{name}" are known only when Spark reads it: what depends on them is checked then'
-    rates = [name for name, values in job.sources.items() if values["format"] == "rate"]
-    if rates and job.trigger["available_now"]:
-        yield f'source "{rates[0]}" makes rows as time passes: with available_now there are hardly any'

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eddy.engine.cell_inputs import name_input
+from eddy.engine.engine import QUERIES, read_parts
 from eddy.engine.snapshot import Snapshot, unpack
 from eddy.errors import CheckpointError, QueryError, clip
 from eddy.jobs.config.file_paths import find_local
@@ -63,11 +65,16 @@ class CellState:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """A checkpoint: its query, its layout, the cells with rows."""
+    """A checkpoint: its query, its layout, the cells with rows.
+
+    Of queries that are answered together each has its own, among `members`. The cells of the whole have the rows, which
+    are stored once; what each has learned is in those of its members. The layout of the whole has the cells alone.
+    """
 
     query: Mapping[str, str]
     layout: Mapping[str, Any]
     cells: Sequence[CellState]
+    members: Mapping[str, Checkpoint] = field(default_factory=dict)
 
 
 def read(place: str) -> Checkpoint:
@@ -105,13 +112,28 @@ def _checkpoint(place: str, found: dict[int, Snapshot]) -> Checkpoint:
     if guard is None:
         raise CheckpointError(f'checkpoint "{place}": no query with an eddy in it has ended a micro-batch here')
     meta, _ = unpack(guard)
+    found = dict(sorted(found.items(), key=lambda one: cell_of(one[0])))
+    if QUERIES in meta:
+        cells = [_cell(cell_of(label), snapshot) for label, snapshot in found.items()]
+        members = {name: _member(name, one, found) for name, one in meta[QUERIES].items()}
+        layout = {"cells": max(one.layout["cells"] for one in members.values())}
+        return Checkpoint(query={}, layout=layout, cells=cells, members=members)
     cells = [_cell(cell_of(label), snapshot) for label, snapshot in found.items()]
-    return Checkpoint(query=meta["query"], layout=meta["layout"], cells=sorted(cells, key=lambda cell: cell.number))
+    return Checkpoint(query=meta["query"], layout=meta["layout"], cells=cells)
 
 
-def _cell(number: int, snapshot: Snapshot) -> CellState:
+def _member(query: str, told: Mapping[str, Any], found: Mapping[int, Snapshot]) -> Checkpoint:
+    """Read what one of several queries has for itself; in cells that it has not been to it has nothing."""
+    cells = [_cell(cell_of(label), snapshot, query) for label, snapshot in found.items()]
+    return Checkpoint(query=told["query"], layout=told["layout"], cells=[cell for cell in cells if cell.meta])
+
+
+def _cell(number: int, snapshot: Snapshot, query: str | None = None) -> CellState:
+    """Read the state of a cell, or that of one of several queries in it."""
     try:
         meta, tables = unpack(snapshot)
+        if query is not None:
+            return _read_own(number, query, meta, tables)
     except CheckpointError as error:
         raise CheckpointError(f"cell {number}: {error}") from None
     stems = {
@@ -120,6 +142,17 @@ def _cell(number: int, snapshot: Snapshot) -> CellState:
     }
     size = len(snapshot.meta) + len(snapshot.blob)
     return CellState(number=number, meta=meta, stems=stems, nbytes=size, tables=tables)
+
+
+def _read_own(number: int, query: str, meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> CellState:
+    """Give what one of several queries has for itself in a cell: the rows are not its own."""
+    own, kept = read_parts(meta, tables).get(query, ({}, {}))
+    begin = name_input(query, "")
+    newest = {name: ticks for name, ticks in meta["gate"]["newest"].items() if name.startswith(begin)}
+    gate = {"newest": {name.removeprefix(begin): ticks for name, ticks in newest.items()}}
+    size = sum(len(part.data) for parts in kept.values() for part in parts)
+    known = {**own, "batch": meta["batch"], "gate": gate} if own else {}
+    return CellState(number=number, meta=known, stems={}, nbytes=size, tables=kept)
 
 
 def _count_rows(numbers: Mapping[str, int], parts: Sequence[Packed]) -> int:

@@ -51,7 +51,7 @@ def _write_both(job: Job, frame: DataFrame, stop: Stop, teller: Teller) -> None:
     report = eddy.report_of(frame)
     for counters in report.counters:
         news.tell(BatchNews(query=job.query.name, step="attach", whole=counters))
-    for line in tell_savings(job.query, report):
+    for line in tell_savings(job.queries, report):
         teller.say(line)
     if job.rejected:
         aside = eddy.rejected(frame)

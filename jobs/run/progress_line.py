@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from py4j.protocol import Py4JError
@@ -18,6 +18,7 @@ from eddy.jobs.config.config import Job, write_stated
 from eddy.jobs.config.places import join_key
 from eddy.jobs.run.spark_files import SparkFiles
 from eddy.observe import wire
+from eddy.observe.insight import Decision
 from eddy.spark.monitoring.news import BEGINNING, NewDecisions
 from eddy.spark.progress import NOTE, OBSERVED
 
@@ -155,12 +156,14 @@ def is_over(progress: Mapping[str, Any]) -> int:
 class Sums:
     """Rows and results, and rows that took no part, by stream.
 
-    `told` says whether an eddy has told of them. `account` has the seconds of a policy that counts what adapting costs:
-    spent, those that the written order would have taken, and saved.
+    `told` says whether an eddy has told of them. Of queries that are answered together, `queries` has the results of
+    each, and a stream is told with its query, as in "alerts.orders". `account` has the seconds of a policy that counts
+    what adapting costs: spent, those that the written order would have taken, and saved.
     """
 
     rows: int = 0
     results: int = 0
+    queries: Counter[str] = field(default_factory=Counter)
     late: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
     told: bool = False
@@ -170,6 +173,7 @@ class Sums:
         """Count those of a micro-batch."""
         self.rows += other.rows
         self.results += other.results
+        self.queries += other.queries
         self.late += other.late
         self.bad += other.bad
         self.told |= other.told
@@ -190,10 +194,10 @@ class Sums:
         """
         told = [f"rows={self.rows}"] if whole and self.rows else []
         told += [f"results={self.results}"] if self.told else []
+        told += [f"results_of={_list_counts(self.queries)}"] if self.queries else []
         for name, counts in (("late", self.late), ("bad", self.bad)):
             if counts:
-                listed = ",".join(f"{join_key((stream,))}:{count}" for stream, count in counts.items())
-                told.append(f"{name}={counts.total()} {name}_in={listed}")
+                told.append(f"{name}={counts.total()} {name}_in={_list_counts(counts)}")
         return " ".join([*told, *filter(None, [self.adapting() if whole else ""])])
 
     def adapting(self) -> str:
@@ -212,17 +216,27 @@ class Sums:
         return f"adapting={','.join(told)}"
 
 
+def _list_counts(counts: Mapping[str, int]) -> str:
+    """Write counts by the names of streams or queries; a stream of one of several queries is told as TOML would."""
+    return ",".join(f"{join_key(tuple(name.split('.')))}:{count}" for name, count in counts.items())
+
+
 ACCOUNT = ("spent", "written", "saved")
 """The seconds of an account that a line has room for."""
 
 
 def list_decisions(new: NewDecisions, reports: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Write new decisions as fields, a line for each; of many, the first and how many more."""
-    found = new.find({report["cell"]: ("regrets" in report, wire.read_decisions(report)) for report in reports})
+    cells: dict[int, tuple[bool, list[Decision]]] = {}
+    for report in reports:
+        accounts, decisions = cells.get(report["cell"], (False, []))
+        own = [replace(one, stream=_name_stream(report, one.stream)) for one in wire.read_decisions(report)]
+        cells[report["cell"]] = (accounts or "regrets" in report, [*decisions, *own])
+    found = new.find(cells)
     for cell, decision in found[:MOST_DECISIONS]:
         by = f" policy={decision.policy}" if decision.policy else ""
         reason = json.dumps(clip(decision.reason, LONGEST_REASON), ensure_ascii=False)
-        yield f"decided stream={join_key((decision.stream,))} cell={cell}{by} reason={reason}"
+        yield f"decided stream={join_key(tuple(decision.stream.split('.')))} cell={cell}{by} reason={reason}"
     if len(found) > MOST_DECISIONS:
         yield f"decided more={len(found) - MOST_DECISIONS}"
 
@@ -234,15 +248,24 @@ def read_reports(progress: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [json.loads(report) for report in told if not report.startswith(NOTE)]
 
 
+def _name_stream(report: Mapping[str, Any], stream: str) -> str:
+    """Name a stream of a cell's report: with its query, where several are answered together."""
+    query = report.get("query")
+    return stream if query is None else f"{query}.{stream}"
+
+
 def sums_of(progress: Mapping[str, Any]) -> Sums:
     """Add up what the cells have told of a micro-batch."""
     found = Sums(rows=progress["numInputRows"])
     found.told = (progress.get("observedMetrics") or {}).get(OBSERVED) is not None
     for report in read_reports(progress):
         found.results += report["results"]
+        if report.get("query") is not None:
+            found.queries += Counter({report["query"]: report["results"]})
         for regret in wire.read_regrets(report):
             found.pay({name: getattr(regret, name) for name in ACCOUNT})
-        for stream, count in wire.read_streams(report).items():
+        for name, count in wire.read_streams(report).items():
+            stream = _name_stream(report, name)
             found.late += Counter({stream: count.late})
             found.bad += Counter({stream: sum(count.bad.values())})
     return found

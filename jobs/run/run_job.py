@@ -26,7 +26,8 @@ from eddy.jobs.config.file_paths import display_path
 from eddy.jobs.config.overrides import from_command, from_spark
 from eddy.jobs.dist import PACKAGE
 from eddy.jobs.run.calls_saved import tell_savings
-from eddy.jobs.run.checking import find_remembered, find_state, warn_of_rejects
+from eddy.jobs.run.checking import find_remembered, find_state
+from eddy.jobs.run.checks.warnings import warn_of_rejects
 from eddy.jobs.run.error_text import EXPECTED, explain_error
 from eddy.jobs.run.log_lines import JSON, TEXT, log_as_json
 from eddy.jobs.run.one_pass import make_batch, run_once
@@ -68,7 +69,7 @@ def run(
     job = load(file, [*from_spark(given), *map(from_command, sets)], profile, find_columns)
     stop, teller = Stop(), make_teller(job, quiet=quiet, live=live, log=log)
     teller.begin(job)
-    for warning in warn_of_rejects(job):
+    for warning in () if job.members else warn_of_rejects(job):
         teller.say(f"warning: {warning}")
     stop.expect()
     with open_metrics(job, teller):
@@ -90,7 +91,7 @@ def run(
 def make_teller(job: Job, *, quiet: bool, live: bool, log: str) -> Teller:
     """Make what tells of the job, for people or for machines."""
     if log == JSON:
-        log_as_json(job.hide, {"query": job.query.name, "policy": job.policy["name"]})
+        log_as_json(job.hide, {"query": job.name, "policy": job.policy["name"]})
         return LogTeller()
     return Teller(quiet=quiet, live=live and job.sink["format"] != "console")
 
@@ -108,7 +109,7 @@ def run_stream(job: Job, spark: SparkSession, stop: Stop, teller: Teller) -> Non
         for query in queries:
             query.stop()
     told = report(queries[0])
-    for line in (*tell_savings(job.query, told), *tell_skew(told)):
+    for line in (*tell_savings(job.queries, told), *tell_skew(told)):
         teller.say(line)
     teller.end(tell_end(job, queries[0], stopped=stop.asked))
 
@@ -151,7 +152,7 @@ def session(job: Job, given: Mapping[str, str], *, quiet: bool) -> SparkSession:
         settings["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     if given.get("spark.master", "local").startswith("local") and "spark.pyspark.python" not in {**given, **settings}:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(job.query.name)
+    builder = SparkSession.builder.appName(job.name)
     for name, value in settings.items():
         if name not in given:
             builder = builder.config(name, value)
@@ -197,22 +198,21 @@ def prepare(job: Job, spark: SparkSession, stop: Stop) -> list[Startable]:
 
 
 def answer(job: Job, spark: SparkSession) -> DataFrame:
-    """Give the query over its sources."""
+    """Give the query over its sources, or all queries."""
+    assert job.asked is not None  # a job with mistakes has been refused
     try:
-        tables = {table.name for table in job.query.tables}
         # The rows of a source are read once, however many names it has.
-        origins = {stream.name: stream.origin for stream in job.query.streams}
-        sources = {origins.get(name, name): make_source(name, values) for name, values in job.sources.items()}
+        sources = {job.read_as.get(name, name): make_source(name, values) for name, values in job.sources.items()}
         frames = {
             name: source.table(spark)
-            if name in tables
+            if name in job.tables
             else make_batch(spark, source)
             if job.is_batch
             else source.stream(spark)
             for name, source in sources.items()
         }
         answer = eddy.attach(
-            job.query,
+            job.asked,
             frames,
             policy=job.policy,
             index=job.index,

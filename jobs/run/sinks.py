@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import eddy
 from eddy.errors import unknown_name
 from eddy.jobs.config.config import Job, text_of
 from eddy.jobs.config.connectors import SINK_GROUP
+from eddy.jobs.config.query.together import TOGETHER
 from eddy.jobs.sources.files import quote
 from eddy.jobs.sources.select import select_columns
 from eddy.plug_ins import PlugIns
+from eddy.query.together.queries import QUERY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,6 +29,9 @@ WHOLE = """map('timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
 
 MEMORY = "memory"
 """The sink whose name is that of a table."""
+
+KAFKA = "kafka"
+"""The sink that has topics."""
 
 
 class Sink(NamedTuple):
@@ -88,12 +94,17 @@ def _name_query(job: Job, place: str) -> str:
     values = job.values[place]
     if values["format"] == MEMORY and values["name"]:
         return str(values["name"])
-    return job.query.name if place == "sink" else f"{job.query.name}_{place}"
+    return job.name if place == "sink" else f"{job.name}_{place}"
 
 
 def _pick_columns(frame: DataFrame, job: Job, place: str) -> tuple[DataFrame, Mapping[str, Any]]:
     """Give the columns that are written, and the values of a sink, whose columns must be there."""
     values: Mapping[str, Any] = job.values[place]
+    if values.get("per_query"):
+        values = {**values, "partition_by": [QUERY, *values["partition_by"]]}
+    if values["format"] == KAFKA and place == "sink" and job.members:
+        said = job.values[TOGETHER]
+        values = {**values, "topics": {name: said[name]["topic"] or values["topic"] for name in said}}
     if values.get("select"):
         frame = select_columns(frame, values["select"], where=f"{job.at((place, 'select'))}: select")
     for key in ("key", "partition_by"):
@@ -135,11 +146,25 @@ def _make_messages(frame: DataFrame, sink: Mapping[str, Any]) -> DataFrame:
         columns.append(f"to_json(struct({', '.join(map(quote, sink['key']))}), {WHOLE}) as key")
     elif sink["key"]:
         columns.append(f"cast({quote(sink['key'])} as string) as key")
+    if topics := sink.get("topics"):
+        listed = ", ".join(f"'{name}', {_write_text(topic)}" for name, topic in topics.items())
+        columns.append(f"map({listed})[{QUERY}] as topic")
     return frame.selectExpr(*columns)
 
 
+def _write_text(text: str) -> str:
+    r"""Write a text as SQL of Spark's, whatever is in it.
+
+    >>> print(_write_text("it's"))
+    'it\U00000027s'
+    """
+    return "'" + "".join(one if one.isalnum() or one in "._-" else f"\\U{ord(one):08x}" for one in text) + "'"
+
+
 def _list_kafka_options(sink: Mapping[str, Any]) -> dict[str, str]:
-    return {"kafka.bootstrap.servers": sink["servers"], "topic": sink["topic"], **_options(sink)}
+    # A topic among the options would win over that of a row.
+    topic = {} if sink.get("topics") else {"topic": sink["topic"]}
+    return {"kafka.bootstrap.servers": sink["servers"], **topic, **_options(sink)}
 
 
 def _stream_to_kafka(frame: DataFrame, sink: Mapping[str, Any]) -> DataStreamWriter:
@@ -169,9 +194,16 @@ def _set_format(writer: Any, sink: Mapping[str, Any]) -> Any:
     return writer.partitionBy(*sink["partition_by"]) if sink["partition_by"] else writer
 
 
-def _find_function(sink: Mapping[str, Any]) -> Callable[[DataFrame, int], None]:
-    module, _, name = sink["function"].partition(":")
-    function: Callable[[DataFrame, int], None] = getattr(importlib.import_module(module), name)
+def _find_function(sink: Mapping[str, Any]) -> Callable[[DataFrame, int], Any]:
+    """Find the function of a sink, or make one that gives each query's rows to its own."""
+    if sink.get("functions"):
+        return eddy.each({name: _import(text) for name, text in sink["functions"].items()})
+    return _import(sink["function"])
+
+
+def _import(text: str) -> Callable[[DataFrame, int], Any]:
+    module, _, name = text.partition(":")
+    function: Callable[[DataFrame, int], Any] = getattr(importlib.import_module(module), name)
     return function
 
 
@@ -182,7 +214,7 @@ def _write_memory(frame: DataFrame, sink: Mapping[str, Any]) -> None:
 SINKS: dict[str, Sink] = {
     "console": Sink(_stream_to_console, _show),
     "parquet": Sink(_stream_to_parquet, _write_parquet),
-    "kafka": Sink(_stream_to_kafka, _write_kafka),
+    KAFKA: Sink(_stream_to_kafka, _write_kafka),
     "spark": Sink(_stream_to_spark, _write_spark),
     MEMORY: Sink(lambda frame, _: frame.writeStream.format("memory"), _write_memory),
     "noop": Sink(

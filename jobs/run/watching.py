@@ -46,6 +46,7 @@ class LogTeller(Teller):
             *("end", text),
             rows=sums.rows,
             results=sums.results,
+            results_by_query=dict(sums.queries),
             late_by_stream=late,
             bad_by_stream=bad,
             adapting=sums.account,

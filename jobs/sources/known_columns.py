@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eddy.jobs.config.query.keys import STREAM, TABLE
 from eddy.jobs.config.schema import ConfigPart
-from eddy.jobs.config.sections import STREAM, TABLE
 from eddy.jobs.sources.registry import make_source
 from eddy.jobs.sources.source import SourceValues
 

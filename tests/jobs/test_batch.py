@@ -120,7 +120,7 @@ def test_both_sinks_are_served_by_one_pass(
     sinks = '[sink]\nformat = "parquet"\npath = "out"\n[rejected]\nformat = "parquet"\npath = "aside"\n'
     asked = job(tmp_path, sinks)
     counted = eddy.Filter("divides", on="s", function=_make_counting(str(folder)), rowwise=True, on_error="reject")
-    asked = replace(asked, query=replace(asked.query, filters=[asked.query.filters[0], counted]))
+    asked = replace(asked, asked=replace(asked.query, filters=[asked.query.filters[0], counted]))
     run(spark, asked)
     assert read(tmp_path / "out") == EXPECTED
     assert read(tmp_path / "aside") == ASIDE

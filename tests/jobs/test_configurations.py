@@ -27,7 +27,7 @@ def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_right(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked = check(load(example))
-    assert checked.binding is not None
+    assert all(one.binding is not None for one in checked.members.values() or [checked])
     assert checked.warnings == ()
     assert cli.main(["validate", str(example)]) == 0
     assert "is right" in capsys.readouterr().out
@@ -35,8 +35,9 @@ def test_every_example_is_right(example: Path, capsys: pytest.CaptureFixture[str
 
 def test_there_is_an_example_of_every_kind() -> None:
     jobs = [load(example) for example in EXAMPLES]
-    shapes = {(len(job.query.streams), len(job.query.tables)) for job in jobs}
+    shapes = {(len(query.streams), len(query.tables)) for job in jobs for query in job.queries}
     assert {(1, 0), (2, 0), (3, 2)} <= shapes
+    assert any(len(job.queries) > 1 for job in jobs)
     assert any(job.sink["format"] == "kafka" for job in jobs)
 
 

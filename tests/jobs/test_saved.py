@@ -62,13 +62,13 @@ def test_the_first_job_of_the_readme_shows_what_it_is_for(tmp_path: Path) -> Non
 
 def test_a_job_ends_with_what_adapting_has_cost_and_saved() -> None:
     run = eddy.run_local(query(FILTERS), {"web": requests(ROWS)}, policy=Accounted, batch_rows=400)
-    *calls, last = tell_savings(query(FILTERS), run.report)
+    *calls, last = tell_savings([query(FILTERS)], run.report)
     assert calls == list(tell_saved_calls(query(FILTERS), run.report))
     assert last == (
         "adapting: 620 ms spent on samples, duels, control and learning; 3.5 s saved, of 20 s in the written order"
     )
     plain = eddy.run_local(query(FILTERS), {"web": requests(ROWS)}, policy="content", batch_rows=400)
-    assert list(tell_savings(query(FILTERS), plain.report)) == list(tell_saved_calls(query(FILTERS), plain.report))
+    assert list(tell_savings([query(FILTERS)], plain.report)) == list(tell_saved_calls(query(FILTERS), plain.report))
 
 
 def test_a_static_plan_saves_and_does_not_move() -> None:

@@ -13,6 +13,14 @@ from eddy.query.together.queries import Queries
 
 def describe_queries(queries: Queries) -> str:
     """Describe a set of queries."""
+    parts = list_shared(queries)
+    for query in queries.members:
+        parts += ["", f'query "{query.name}"', *_describe_member(query)]
+    return "\n".join(parts)
+
+
+def list_shared(queries: Queries) -> list[str]:
+    """Write what queries share, and what they do not."""
     names = quote(queries.named)
     parts = [f"{plural(len(queries.members), 'query', 'queries')} answered together: {names}"]
     parts += ["", "rows that are read, sent and stored once", *_list_sources(queries)]
@@ -20,9 +28,7 @@ def describe_queries(queries: Queries) -> str:
         parts += ["", "functions that are asked once for several queries", *shared]
     if apart := [*_list_apart(queries)]:
         parts += ["", "not shared", *apart]
-    for query in queries.members:
-        parts += ["", f'query "{query.name}"', *_describe_member(query)]
-    return "\n".join(parts)
+    return parts
 
 
 def _describe_member(query: Query) -> Iterator[str]:

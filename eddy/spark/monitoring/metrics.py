@@ -80,6 +80,12 @@ METRICS = (
     Metric(name="bad_rows", text="rows that could take no part", labels=("stream", "kind"), read=_read_bad),
     Metric(name="results", text="results", read=_whole(lambda news: news.whole.results)),
     Metric(
+        name="query_results",
+        text="results of each of several queries that are answered together",
+        labels=("member",),
+        read=lambda news: (((name,), results) for name, results in news.results.items()),
+    ),
+    Metric(
         name="errors",
         text="rows for which a predicate had no answer",
         labels=("predicate", "on_error"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eddy.errors import describe_error
@@ -23,7 +23,8 @@ BEGINNING = "1970-01-01T00:00:00.000Z"
 class BatchNews:
     """What is new with a micro-batch.
 
-    `step` is "attach", or the name of a step of `eddy.where`. `whole` are the counters of all cells, of which there are
+    `step` is "attach", or the name of a step of `eddy.where`. Of queries that are answered together, `results` has
+    those of each, by its name. `whole` are the counters of all cells, of which there are
     `cells`; `decisions` are those that have not been told before, each with its cell. What Spark says of the
     micro-batch is in `seconds`, `rows_per_second` and `watermark`, None where it says nothing.
     """
@@ -32,6 +33,7 @@ class BatchNews:
     step: str
     whole: Counters
     cells: int = 1
+    results: Mapping[str, int] = field(default_factory=dict)
     decisions: Sequence[tuple[int, Decision]] = ()
     seconds: float | None = None
     rows_per_second: float | None = None
@@ -83,6 +85,8 @@ def list_fields(news: BatchNews) -> Iterator[tuple[str, Any]]:
     # By Spark's clock, and in all: those in `seconds` are of the cells, which work side by side.
     told = {"trigger_seconds": news.seconds, "rows_per_second": news.rows_per_second, "watermark": news.watermark}
     yield from ((name, value) for name, value in told.items() if value is not None)
+    if news.results:
+        yield "results_by_query", dict(news.results)
     streams = news.whole.streams
     yield "late_by_stream", {name: count.late for name, count in streams.items() if count.late}
     yield "bad_by_stream", {name: dict(count.bad) for name, count in streams.items() if count.bad}

@@ -47,6 +47,7 @@ OF_INPUTS = (("filters",), ("rejected",), ("engine", "sizes"), ("engine", "heavy
 def ask_instead(values: dict[str, Any], text: str) -> KeyPath:
     """Let a statement take the place of what a file asks for; gives the place that it has then."""
     query = values.get("query", {})
+    values.pop("queries", None)
     values["query"] = {key: value for key, value in query.items() if key not in ASKING}
     values["query"][STATEMENT] = text
     for *around, name in OF_INPUTS:

@@ -9,8 +9,8 @@ from typing import Any
 
 from eddy.errors import QueryError
 from eddy.jobs.config.places import Mistakes
+from eddy.jobs.config.query.statement import PLACE, STATEMENT, FindColumns, build_stated
 from eddy.jobs.config.references import SAME_AS, anything, import_function
-from eddy.jobs.config.statement import PLACE, STATEMENT, FindColumns, build_stated
 from eddy.query import Every, Filter, Query, Range, Rows, Statement, Stream, Table, Unbounded, Window
 from eddy.query.cost import check_cost, read_tariff
 from eddy.query.emit import BEGIN, Emit
@@ -44,7 +44,7 @@ def build_query(
     named, tabled = read.get("streams", {}), read.get("tables", {})
     # A statement may name the time of its streams itself.
     alone = len(named) == 1 or statement is not None
-    streams = [_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
+    streams = [build_stream(name, one, mistakes, alone=alone) for name, one in named.items()]
     tables = [_table(name, mistakes) for name in tabled]
     made = [_filter(name, one, mistakes) for name, one in read.get("filters", {}).items()]
     filters = _check_costs([one for one in made if one], mistakes)
@@ -64,7 +64,7 @@ def build_query(
     asked = {key: value for key, value in read["query"].items() if value is not None and key not in (STATEMENT, EVERY)}
     asked["emit"] = emit
     if len(mistakes.found) == before:
-        with _note_errors(("query",), mistakes):
+        with note_errors(("query",), mistakes):
             return _query(**inputs, **asked, filters=filters), None
     return _part_of(asked, inputs, right, mistakes), None
 
@@ -78,9 +78,9 @@ def _read_emit(query: Mapping[str, Any], inputs: Mapping[str, Any], mistakes: Mi
         path = ("query", EVERY)
         if query["emit"] is not None:
             mistakes.add(path, "emit says when combinations are told as well; leave one of the two out")
-        with _note_errors(path, mistakes):
+        with note_errors(path, mistakes):
             emit = Every(query[EVERY])
-    with _note_errors(path, mistakes):
+    with note_errors(path, mistakes):
         _query(**inputs, cross=True, emit=emit)
     return emit, len(mistakes.found) == told
 
@@ -94,9 +94,9 @@ def _part_of(
     """
     whole = {**asked, **inputs, **right, "select": right["select"] or None}
     if right["joins"] == asked["joins"]:
-        with _note_errors(("query",), mistakes):
+        with note_errors(("query",), mistakes):
             return _query(**whole)
-    with _note_errors(("query",), mistakes):
+    with note_errors(("query",), mistakes):
         return _query(**{**whole, "cross": True})
     with suppress(QueryError):
         return _query(**{**whole, "cross": True, "select": None, "semi": (), "anti": ()})
@@ -131,7 +131,7 @@ def _right_parts(
 
 def _try_query(path: KeyPath, mistakes: Mistakes, **parts: Any) -> bool:
     """Try to build a query of some parts; an error is noted."""
-    with _note_errors(path, mistakes):
+    with note_errors(path, mistakes):
         _query(**parts)
         return True
     return False
@@ -142,7 +142,7 @@ def _query(**parts: Any) -> Query:
 
 
 @contextmanager
-def _note_errors(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
+def note_errors(path: KeyPath, mistakes: Mistakes) -> Iterator[None]:
     """Turn an error into a mistake at a place."""
     try:
         yield
@@ -162,7 +162,8 @@ def _note_filter_errors(path: KeyPath, values: Mapping[str, Any], mistakes: Mist
         mistakes.add((*path, named) if named else path, str(error))
 
 
-def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> Stream | None:
+def build_stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: bool) -> Stream | None:
+    """Build a stream, or none where it is not right; one that is joined with no other may go without a time."""
     path = ("streams", name)
     time = _time(name, values, mistakes, alone=alone)
     window: Window = Unbounded()
@@ -170,19 +171,19 @@ def _stream(name: str, values: Mapping[str, Any], mistakes: Mistakes, *, alone: 
         mistakes.add(path, "expected either window or rows, got both")
     if values.get("by") is not None and values.get("rows") is None:
         mistakes.add((*path, "by"), "expected rows beside it: how many of each value take part")
-    with _note_errors((*path, "window"), mistakes):
+    with note_errors((*path, "window"), mistakes):
         window = _window(values)
     delay = None
-    with _note_errors((*path, "delay"), mistakes):
+    with note_errors((*path, "delay"), mistakes):
         if values.get("delay") is not None:
             read_length(values["delay"], "delay")
         delay = values.get("delay")
     ahead: dict[str, Any] = {}
-    with _note_errors((*path, "max_ahead"), mistakes):
+    with note_errors((*path, "max_ahead"), mistakes):
         if values.get("max_ahead") is not None:
             read_length(values["max_ahead"], "max_ahead")
         ahead = {key: values.get(key) for key in ("max_ahead", "arrived")}
-    with _note_errors(path, mistakes):
+    with note_errors(path, mistakes):
         rest: dict[str, Any] = {key: values[key] for key in ("malformed", "bad_rows") if values.get(key) is not None}
         return Stream(name, time=time, window=window, delay=delay, source=values.get(SAME_AS), **ahead, **rest)
     return None
@@ -215,7 +216,7 @@ def _window(values: Mapping[str, Any]) -> Window:
 
 
 def _table(name: str, mistakes: Mistakes) -> Table | None:
-    with _note_errors(("tables", name), mistakes):
+    with note_errors(("tables", name), mistakes):
         return Table(name)
     return None
 
@@ -240,7 +241,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
         function, rest["rowwise"], rest["columns"] = anything, True, rest["columns"] or ["anything"]
     with _note_filter_errors(path, values, mistakes):
         built = _build_filter(Filter(name, function=function, **rest), values)
-        with _note_errors((*path, "after"), mistakes):
+        with note_errors((*path, "after"), mistakes):
             return built.pin(values.get("after"))
         return built
     bare = {key: rest[key] for key in ("on", "where", "columns", "rowwise")}
@@ -252,7 +253,7 @@ def _filter(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> Filter 
 
 def _read_cost(cost: Any, path: KeyPath, mistakes: Mistakes) -> Any:
     """Give a cost, or none where it is not right."""
-    with _note_errors((*path, "cost"), mistakes):
+    with note_errors((*path, "cost"), mistakes):
         check_cost(cost, f'filter "{path[-1]}"')
         return cost
     return None
@@ -269,7 +270,7 @@ def _check_costs(filters: Sequence[Filter], mistakes: Mistakes) -> Sequence[Filt
     """Note costs that cannot be compared, and give the filters without such."""
     told = len(mistakes.found)
     first = next((one.name for one in filters if one.cost is not None), "")
-    with _note_errors(("filters", first, "cost"), mistakes):
+    with note_errors(("filters", first, "cost"), mistakes):
         read_tariff(filters)
     return filters if len(mistakes.found) == told else [replace(one, cost=None) for one in filters]
 
