@@ -97,7 +97,7 @@ class SharedRows:
         self.columns: dict[str, Stored] = {field.name: make_column(field.type) for field in schema}
         self.views: list[View] = []
         self.fresh, self.gone, self.arrived = 0, 0, 0
-        self._count, self._several = 0, several
+        self._count, self.several = 0, several
         self._answers: dict[Hashable, SharedAnswers] = {}
         self._time, self._tick_type = time, tick_type
         self._ticks = self._find_ticks()
@@ -232,7 +232,7 @@ class SharedRows:
         rows = read_pages(pages, self.schema, gone or 0)
         asked = others or [NO_OTHERS] * len(self.views)
         living = [
-            _read_alive(marks, None if changed.is_new else self._begin(view) + ALIVE, rows.num_rows)
+            _read_alive(marks, None if changed.is_new else self._begin(view) + ALIVE, rows.num_rows, told=self.several)
             for view, changed in zip(self.views, asked, strict=True)
         ]
         for number, changed in enumerate(asked):
@@ -285,7 +285,7 @@ class SharedRows:
 
     def _begin(self, view: View) -> str:
         """Say what the names of a view's columns begin with; nothing where there is no other."""
-        return f"{view.name}: " if self._several or len(self.views) > 1 else ""
+        return f"{view.name}: " if self.several or len(self.views) > 1 else ""
 
     def _gather(self, ids: RowIds) -> pa.RecordBatch:
         """Gather the rows of a page."""
@@ -323,12 +323,12 @@ def find_owner(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _read_alive(marks: pa.RecordBatch, name: str | None, rows: int) -> Mask:
-    """Read which rows are alive: all are where nothing is said of it, and none under a name that is new."""
+def _read_alive(marks: pa.RecordBatch, name: str | None, rows: int, *, told: bool = False) -> Mask:
+    """Read which rows are alive: all are where nothing need be `told` of it, and none under a name that is new."""
     if name is None:
         return np.zeros(rows, np.bool_)
     alive = np.ones(rows, np.bool_)
-    if name in marks.schema.names:
+    if told or name in marks.schema.names:
         alive = np.array(marks.column(name).to_numpy(zero_copy_only=False), np.bool_)
     if len(alive) != rows:
         raise ValueError(f"expected marks of {rows} rows, got {len(alive)}")

@@ -90,7 +90,7 @@ class Stem:
         #     alive     T  F  T  T | T  F
         #     verdicts  P  F  P  ? | P  F      of one filter: passed, failed, not asked yet
         self._alive = Growing(np.bool_)
-        self.counted = make_row_window(self.window, rows.columns, numbers=numbers)
+        self.counted = make_row_window(self.window, rows.columns, numbers=numbers, several=rows.several)
         self._verdicts = {name: Growing(np.uint8) for name in filters}
         self._faulty: set[str] = set()
         self._shared: dict[str, SharedAnswers] = {}
@@ -201,7 +201,7 @@ class Stem:
         for verdicts in self._verdicts.values():
             verdicts.append(np.full(count, UNKNOWN, np.uint8))
         if self.counted is not None:
-            self.counted.append(self.fresh, self.fresh + count, self.rows.arrived)
+            self.counted.append(self.fresh, self.fresh + count, self.rows.arrived, seen.taken)
         for key, coded in zip(self._keys.values(), codes, strict=True):
             key.append(coded)
         self.segments.extend(ticks)

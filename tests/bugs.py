@@ -33,6 +33,8 @@ CACHES = "tests/eddy/test_caches.py"
 KEPT = "tests/eddy/test_kept_caches.py"
 HORIZONS = "tests/eddy/test_horizons.py"
 SHARED = "tests/eddy/test_shared.py"
+TOGETHER = "tests/eddy/test_together.py"
+BY_HAND = "tests/eddy/test_together_by_hand.py"
 LATER = ("tests/eddy/test_emit.py", "tests/eddy/test_told_later.py")
 BEATS = ("tests/eddy/spark/test_beats.py", "-m", "not long and not spark")
 
@@ -50,6 +52,83 @@ class Bug:
 
 BUGS = (
     Bug(
+        name="rows of a query are late by the watermark of another one",
+        file="eddy/engine/admission.py",
+        old="            watermark = watermarks[query]\n",
+        new="            watermark = max((one for one in watermarks.values() if one is not None), default=None)\n",
+        tests=(BY_HAND, "-k", "watermark or late"),
+    ),
+    Bug(
+        name="rows of a source leave by the watermark of its first query",
+        file="eddy/engine/engine.py",
+        old="[watermarks[one.query] for one in sources[source]]",
+        new="[watermarks[sources[source][0].query] for one in sources[source]]",
+        tests=(BY_HAND, "-k", "slow_query"),
+    ),
+    Bug(
+        name="results that wait are told by the watermark of the first query",
+        file="eddy/engine/engine.py",
+        old=".after[lane.name])",
+        new=".after[next(iter(self.lanes))])",
+        tests=(BY_HAND, "-k", "results_wait"),
+    ),
+    Bug(
+        name="a row that is late for a query takes a place in its window of rows",
+        file="operators/stem.py",
+        old="self.rows.arrived, seen.taken)",
+        new="self.rows.arrived)",
+        tests=(BY_HAND, "-k", "late"),
+    ),
+    Bug(
+        name="a query that comes back has the watermark that it left with",
+        file="eddy/engine/admission.py",
+        old='for name, tick in state["newest"].items() if name in known}',
+        new='for name, tick in state["newest"].items() if known}',
+        tests=(BY_HAND, "-k", "comes_back"),
+    ),
+    Bug(
+        name="a query that is new sees the rows that are stored",
+        file="operators/shared.py",
+        old="        return np.zeros(rows, np.bool_)\n",
+        new="        return np.ones(rows, np.bool_)\n",
+        tests=(BY_HAND, "-k", "newcomer"),
+    ),
+    Bug(
+        name="a row without a value for the keys of one query is dropped for all",
+        file="eddy/engine/admission.py",
+        old="_mask_valid(rows, self._inputs.keys[name])",
+        new="_mask_valid(rows, self._inputs.keys[streams[0].name])",
+        tests=(BY_HAND, "-k", "without_a_key"),
+    ),
+    Bug(
+        name="rows of a query are numbered by other places of its streams",
+        file="eddy/engine/admission.py",
+        old="self._number_rows([ticks[source] for source in origins])",
+        new="self._number_rows([ticks[source] for source in sorted(origins)])",
+        tests=(TOGETHER,),
+    ),
+    Bug(
+        name="what a function says of one column is taken for what it says of another",
+        file="eddy/query/filter.py",
+        old="            *(id(self.predicate.function), columns, ",
+        new="            *(id(self.predicate.function), len(columns), ",
+        tests=(BY_HAND, "-k", "differ_in_what"),
+    ),
+    Bug(
+        name="a row for which a function raised in one query has passed in another one",
+        file="operators/stored/answers.py",
+        old="            verdicts = np.where(judged.faults, np.uint8(UNKNOWN), verdicts)\n",
+        new="            verdicts = np.where(judged.faults, np.uint8(UNKNOWN + 1), verdicts)\n",
+        tests=(BY_HAND, "-k", "without_an_answer"),
+    ),
+    Bug(
+        name="what functions have said for other queries is forgotten at a restart",
+        file="operators/stem.py",
+        old="                self._shared[name].adopt(verdicts)\n",
+        new="                self._shared[name].adopt(verdicts[:0])\n",
+        tests=(BY_HAND, "-k", "asked_about_a_row_once"),
+    ),
+    Bug(
         name="a row leaves once it is past the shortest window of its names",
         file="operators/shared.py",
         old="past = min(view.let_go(one) for",
@@ -66,8 +145,8 @@ BUGS = (
     Bug(
         name="what filters have said under one name is taken for what they have said under another",
         file="operators/shared.py",
-        old='return f"{view.name}: " if self._several',
-        new='return f"{self.views[0].name}: " if self._several',
+        old='return f"{view.name}: " if self.several',
+        new='return f"{self.views[0].name}: " if self.several',
         tests=(SHARED, "-k", "stopped"),
     ),
     Bug(
@@ -129,8 +208,8 @@ BUGS = (
     Bug(
         name="a row that a filter has dropped outruns none",
         file="operators/stored/row_windows.py",
-        old="        later[order] = np.minimum(behind, self._count)\n",
-        new="        later[order] = 0\n",
+        old="        later[rows - fresh] = np.minimum(behind, self._count)\n",
+        new="        later[rows - fresh] = 0\n",
         tests=("tests/operators/stored/test_row_windows.py",),
     ),
     Bug(

@@ -124,7 +124,8 @@ class Case:
     emit: str = "begin"
     every: float | None = None
     shared: Sequence[str] = ()
-    """Streams that are said to be one source."""
+    source: str = SHARED
+    """Streams that are said to be one source, and what it is called."""
 
     @property
     def inputs(self) -> list[str]:
@@ -142,7 +143,7 @@ class Case:
                     delay=_length(source.delay, clock),
                     max_ahead=_length(source.max_ahead, clock),
                     arrived=source.arrived,
-                    source=SHARED if name in self.shared else None,
+                    source=self.source if name in self.shared else None,
                 )
                 for (name, source), clock in zip(self.streams.items(), self.clocks.values(), strict=True)
             ],
@@ -179,7 +180,7 @@ class Case:
 
     def by_source(self, rows: Mapping[str, Any]) -> dict[str, Any]:
         """What streams have, as an engine takes it: by their sources."""
-        return {SHARED if name in self.shared else name: some for name, some in rows.items()}
+        return {self.source if name in self.shared else name: some for name, some in rows.items()}
 
     def schema(self, name: str) -> pa.Schema:
         """An input's columns; a table's time is an integer like any other."""
@@ -342,7 +343,7 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
     Mostly a last row of each stream, later than all others, lets the watermark pass what was there before.
     """
     if draw(st.integers(0, 3)):
-        last = {name: _latest(case.clocks[name], source) for name, source in case.streams.items()}
+        last = {name: latest(case.clocks[name], source) for name, source in case.streams.items()}
         case = replace(case, rows={**case.rows, **{name: [*case.rows[name], row] for name, row in last.items()}})
     lengths = st.sampled_from([0, 3, 8])
     # Streams of one source have one delay.
@@ -351,17 +352,24 @@ def told_later(draw: st.DrawFn, case: Case) -> Case:
         name: replace(source, delay=delays.get(name, draw(lengths)) * _unit(case.clocks[name]))
         for name, source in case.streams.items()
     }
-    bounded = any(source.span is not None or source.rows is not None for source in streams.values())
+    return draw(emitting(replace(case, streams=streams)))
+
+
+@st.composite
+def emitting(draw: st.DrawFn, case: Case) -> Case:
+    """The same case, told at its end or at ticks."""
+    bounded = any(source.span is not None or source.rows is not None for source in case.streams.values())
     if bounded and draw(st.booleans()):
-        return replace(case, streams=streams, emit="end")
+        return replace(case, emit="end")
     clock = next(iter(case.clocks.values()))
-    return replace(case, streams=streams, emit="tick", every=draw(st.sampled_from([1, 3, 7, 40])) * _unit(clock))
+    return replace(case, emit="tick", every=draw(st.sampled_from([1, 3, 7, 40])) * _unit(clock))
 
 
-def _latest(clock: Clock, source: reference.Source) -> dict[str, Any]:
+def latest(clock: Clock, source: reference.Source) -> dict[str, Any]:
     """A row that joins by no equality, some time after all others."""
     zone = None if clock in UNZONED_CLOCKS else EPOCH.tzinfo
-    time = LATEST if clock.unit is None else (EPOCH + timedelta(seconds=LATEST)).replace(tzinfo=zone)
+    number = float(LATEST) if pa.types.is_floating(clock.type) else LATEST
+    time = number if clock.unit is None else (EPOCH + timedelta(seconds=LATEST)).replace(tzinfo=zone)
     row: dict[str, Any] = dict.fromkeys(NAMES) | {"ts": time}
     return row if source.arrived is None else row | {source.arrived: time}
 
@@ -399,15 +407,15 @@ def sources(draw: st.DrawFn, clock: Clock, limit: float | None, *, late: bool, b
     span = draw(st.integers(0, 20) | st.sampled_from([0.5, 7.5])) if kind == "span" else None
     return reference.Source(
         time="ts",
-        span=_ticks(span, clock),
+        span=ticks(span, clock),
         rows=draw(st.integers(1, 5)) if kind == "rows" else None,
         by=draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)) if kind == "rows" else (),
-        delay=_ticks(delay, clock),
-        max_ahead=_ticks(limit, clock),
+        delay=ticks(delay, clock),
+        max_ahead=ticks(limit, clock),
         arrived=None if limit is None else ARRIVED,
     )
 
 
-def _ticks(length: float | None, clock: Clock) -> float | None:
+def ticks(length: float | None, clock: Clock) -> float | None:
     """As the reference counts it."""
     return length if length is None or clock.unit is None else int(length * SECOND)

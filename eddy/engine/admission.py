@@ -174,7 +174,7 @@ class Gate:
         return {"newest": dict(self.newest)}
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
-        """Go on from a snapshot."""
+        """Go on from a snapshot; a query that comes back after it was left out begins anew."""
         known = {one.name for one in self._inputs.streams}
         self.newest = {name: tick for name, tick in state["newest"].items() if name in known}
 

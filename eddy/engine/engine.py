@@ -280,6 +280,11 @@ class Engine:
         if ALONE in self.lanes:
             self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
             return True
+        if known := [one for one in streams if one.query in changes]:
+            raise CheckpointError(
+                f'checkpoint: it has no rows of "{source}", which "{known[0].name}" reads; go back to the source that '
+                "it was begun with, give the query another name, so that it begins anew, or begin a new checkpoint"
+            )
         return False
 
     def _find_others(self, one: CellStream, changes: Mapping[str, FilterChange]) -> Others:

@@ -45,8 +45,11 @@ class RowWindow(Protocol):
     def find_shift(self, arrived: int, stored: int) -> int:
         """Find what to add to the id below which rows had come, to get the least rank inside the window."""
 
-    def append(self, fresh: int, stored: int, arrived: int) -> None:
-        """Rank rows that have just been stored: those from `fresh` on; so many had arrived before."""
+    def append(self, fresh: int, stored: int, arrived: int, taken: RowIds | None = None) -> None:
+        """Rank rows that have just been stored: those from `fresh` on; so many had arrived before.
+
+        `taken` are the places among these of the rows that are the stream's, None for all: others count for nothing.
+        """
 
     def find_outrun(self, fresh: int, stored: int, arrived: int) -> tuple[RowIds, RowIds]:
         """Find the rows that leave in this micro-batch, and for each the one with which it does."""
@@ -71,11 +74,16 @@ NO_SERIAL = -1
 """In place of the number with which a row came, where that was under another name."""
 
 
-def make_row_window(window: Window, columns: dict[str, Stored], *, numbers: bool = False) -> RowWindow | None:
-    """Make what a window that counts rows needs; None for others. With `numbers` it has the serial of each row."""
+def make_row_window(
+    window: Window, columns: dict[str, Stored], *, numbers: bool = False, several: bool = False
+) -> RowWindow | None:
+    """Make what a window that counts rows needs; None for others. With `numbers` it has the serial of each row.
+
+    Where `several` queries share the rows some may be late for this one, so ranks are no places among all.
+    """
     if not isinstance(window, Rows):
         return None
-    if window.by:
+    if window.by or several:
         return NewestOfEach(window.count, [columns[name] for name in window.by], numbers=numbers)
     return NewestOfAll(window.count)
 
@@ -108,8 +116,8 @@ class NewestOfAll:
         #     arrived 100, stored 40, count 10      before id 35 = rank 95      ranks 85 to 94 are inside
         return arrived - stored - self._count
 
-    def append(self, fresh: int, stored: int, arrived: int) -> None:
-        """Number rows that have just been stored."""
+    def append(self, fresh: int, stored: int, arrived: int, taken: RowIds | None = None) -> None:
+        """Number rows that have just been stored; all of them are the stream's."""
         self._ranks.append(np.arange(arrived, arrived + stored - fresh))
 
     def find_outrun(self, fresh: int, stored: int, arrived: int) -> tuple[RowIds, RowIds]:
@@ -139,7 +147,8 @@ class NewestOfAll:
 class NewestOfEach:
     """The newest rows of each value of some columns; nulls are one value, as in a PARTITION BY.
 
-    Of each row is known how many have come after it, those included that a filter has dropped since.
+    Without columns all rows are of one value. Of each row is known how many have come after it, those included that a
+    filter has dropped since.
     """
 
     rises = False
@@ -171,9 +180,10 @@ class NewestOfEach:
         """Find nothing: ranks are ids."""
         return 0
 
-    def append(self, fresh: int, stored: int, arrived: int) -> None:
+    def append(self, fresh: int, stored: int, arrived: int, taken: RowIds | None = None) -> None:
         """Count rows that have just been stored, for themselves and for those before."""
-        old, new = (self.ranks[:fresh] != HAS_LEFT).nonzero()[0], np.arange(fresh, stored)
+        come = np.arange(fresh, stored)
+        old, new = (self.ranks[:fresh] != HAS_LEFT).nonzero()[0], come if taken is None else come.take(taken)
         values = number_values(
             [column.take(np.concatenate((old, new))) for column in self._columns], len(old) + len(new)
         )
@@ -185,9 +195,10 @@ class NewestOfEach:
         found, starts, counts = np.unique(values[len(old) :].take(order), return_index=True, return_counts=True)
         first, sizes = np.repeat(starts, counts), np.repeat(counts, counts)
         behind = first + sizes - 1 - np.arange(len(rows))
-        later, until = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        later[order] = np.minimum(behind, self._count)
-        until[order] = np.where(
+        # A row that is not the stream's is as one that has left.
+        later, until = np.full(len(come), self._count), np.full(len(come), HAS_LEFT)
+        later[rows - fresh] = np.minimum(behind, self._count)
+        until[rows - fresh] = np.where(
             behind >= self._count, rows.take(np.arange(len(rows)) + self._count, mode="clip"), STAYS
         )
         self._count_later(old, values[: len(old)], rows, (found, starts, counts))

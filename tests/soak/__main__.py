@@ -6,10 +6,11 @@
     python -m tests.soak joins --cases 500            of one kind, as many
     python -m tests.soak joins --seed 7 --from 412 --cases 1   one case again, with the whole error if it fails
 
-The kinds: joins, later (results that are told at their end, or at ticks), filters (queries in process), spark (queries
-through Spark), statements (texts that Spark's own SQL answers as well), states, parcels, files, settings (bad inputs),
-overload (a burst, a hot key, a stream that stalls and more, in memory that is measured), faults (tasks that are
-killed, slow or raise, for 200 micro-batches), batches (micro-batches in a row, whose time and state must not grow).
+The kinds: joins, later (results that are told at their end, or at ticks), together (sets of queries over the same
+streams, some of which go and come), filters (queries in process), spark (queries through Spark), statements (texts
+that Spark's own SQL answers as well), states, parcels, files, settings (bad inputs), overload (a burst, a hot key, a
+stream that stalls and more, in memory that is measured), faults (tasks that are killed, slow or raise, for 200
+micro-batches), batches (micro-batches in a row, whose time and state must not grow).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from tests.eddy.spark.test_retried import survived
 from tests.soak import batches, queries, statements
 from tests.soak.hunt import Caught, Hunt
 from tests.soak.inputs import INPUTS
-from tests.soak.queries import FILTERS, JOINS, TOLD_LATER
+from tests.soak.queries import FILTERS, JOINS, TOGETHER, TOLD_LATER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ALONE: tuple[Hunt[Any], ...] = (JOINS, TOLD_LATER, FILTERS, *INPUTS)
+ALONE: tuple[Hunt[Any], ...] = (JOINS, TOLD_LATER, TOGETHER, FILTERS, *INPUTS)
 
 HUNTS = {hunt.name: hunt for hunt in ALONE}
 """The kinds that need no Spark."""
@@ -45,6 +46,7 @@ ON_SPARK: dict[str, Callable[[SparkSession], Hunt[Any]]] = {"spark": queries.thr
 CASES = {
     "joins": 5_000,
     "later": 1_000,
+    "together": 2_000,
     "filters": 2_000,
     "spark": 100,
     "statements": 200,
@@ -83,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 FIGURES = {
-    "queries compared": ("joins", "later", "filters", "spark", "statements"),
+    "queries compared": ("joins", "later", "together", "filters", "spark", "statements"),
     "faults survived": ("faults",),
     "overloads borne": ("overload",),
     "micro-batches in a row": ("batches",),

@@ -19,11 +19,13 @@ from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import cut, frames_of
 from tests.eddy.test_joins import NAMES, Found, answered, batches, choice, engine, restarted
 from tests.eddy.test_same_answer import Asked, asked
+from tests.eddy.test_together import ANY, Play, Restart, stopped
 from tests.eddy.test_told_later import LATER, told
 from tests.indexes import UNTIL_NOW
 from tests.joins import Case
 from tests.policies.choices import chosen
 from tests.soak.hunt import Hunt
+from tests.together import Set
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,8 +87,19 @@ def _filtered(drawn: Asked, number: int) -> str:
     return _word(drawn.check(policy))
 
 
+def _together(drawn: tuple[Set, Mapping[int, Restart]], number: int) -> str:
+    """Several queries, that come and go; every other set is stopped everywhere."""
+    some, plan = drawn
+    play = Play(some, number)
+    play.play(plan, everywhere=number % 2 > 0)
+    if play.failures:
+        return "failing as they should"
+    return "with results" if play.results else "empty"
+
+
 JOINS = Hunt(name="joins", cases=JOINED, check=_joined)
 TOLD_LATER = Hunt(name="later", cases=st.builds(Stopped, LATER, STOPS), check=_told_later)
+TOGETHER = Hunt(name="together", cases=stopped(ANY), check=_together)
 FILTERS = Hunt(name="filters", cases=asked(), check=_filtered)
 
 
