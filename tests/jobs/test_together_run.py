@@ -33,6 +33,7 @@ from tests.jobs.test_together import JOB, tell
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 KEPT = '[checkpoint]\nlocation = "checkpoint"\n[trigger]\navailable_now = true\n[engine]\ncells = 2\n'
 FOLDERS = JOB.replace('format = "console"', 'format = "parquet"\npath = "out"\nper_query = true') + KEPT
@@ -78,18 +79,27 @@ def read(folder: Path, text: str) -> Job:
     return load(file)
 
 
-def test_each_query_has_a_folder_with_what_it_answers_alone(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    job = read(tmp_path, FOLDERS)
+@pytest.fixture(scope="module")
+def ran(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, StreamingQuery]:
+    """A job with a folder for each query, after a run."""
+    place = tmp_path_factory.mktemp("together")
+    job = read(place, FOLDERS)
     query = write_answer(answer(job, spark), job).start()
     query.awaitTermination()
+    return place, query
+
+
+def test_each_query_has_a_folder_with_what_it_answers_alone(
+    spark: SparkSession, ran: tuple[Path, StreamingQuery]
+) -> None:
+    place, query = ran
+    job = load(place / "job.toml")
     expected = expect(job, shop(rows=300).data)
-    found = spark.read.parquet(str(tmp_path / "out")).toArrow()
+    found = spark.read.parquet(str(place / "out")).toArrow()
     for name, alone in expected.items():
         own = found.filter(pc.equal(found.column("query"), name)).select(alone.schema.names)
         assert count(own.cast(alone.schema)) == count(alone)
-        assert (tmp_path / "out" / f"query={name}").is_dir() == bool(alone.num_rows)
+        assert (place / "out" / f"query={name}").is_dir() == bool(alone.num_rows)
     sums = [sums_of(progress) for progress in query.recentProgress]
     assert sum((one.queries for one in sums), Counter()) == Counter({n: t.num_rows for n, t in expected.items()})
     assert sum(one.results for one in sums) == sum(table.num_rows for table in expected.values())
@@ -97,14 +107,19 @@ def test_each_query_has_a_folder_with_what_it_answers_alone(
     assert isinstance(report, eddy.ReportTogether)
     assert [line for line in tell_savings(job.queries, report) if "asked for again" in line] == []
 
-    assert cli.main(["inspect", str(tmp_path / "checkpoint")]) == 0
+
+def test_inspect_and_explain_tell_what_each_query_has_learned(
+    ran: tuple[Path, StreamingQuery], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, _ = ran
+    assert cli.main(["inspect", str(place / "checkpoint")]) == 0
     told = capsys.readouterr().out
     assert 'queries: "led", "paid", "sale"\n\ncells: 2, of which 2 have had rows, stored once for all\n' in told
     assert 'query "paid"\n  stream "orders": time: at\n  stream "orders": window: Range(\'1 minute\')\n' in told
-    assert cli.main(["explain", str(tmp_path / "job.toml"), "--checkpoint"]) == 0
+    assert cli.main(["explain", str(place / "job.toml"), "--checkpoint"]) == 0
     told = capsys.readouterr().out
     assert told.startswith('3 queries answered together: "led", "paid", "sale"\n')
-    assert f'learned in "{tmp_path}/checkpoint" of query "sale"' in told
+    assert f'learned in "{place}/checkpoint" of query "sale"' in told
 
 
 def test_a_query_may_go_and_another_come_on_the_same_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
