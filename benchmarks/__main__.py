@@ -33,6 +33,7 @@ from benchmarks import (
     spark_where,
     statement_parts,
     statements,
+    together,
     windows,
 )
 from benchmarks.growth import Growth
@@ -58,6 +59,7 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_skeleton": spark_skeleton.BENCHMARKS,
     "spark_where": spark_where.BENCHMARKS,
     "statements": (*statement_parts.BENCHMARKS, *statements.BENCHMARKS),
+    "together": together.BENCHMARKS,
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")
