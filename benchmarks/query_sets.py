@@ -74,7 +74,7 @@ class QuerySet:
 def _make_function(bound: int, rounds: int) -> Callable[[Ints], Mask]:
     """Make the function of a bound: queries with the same one share it."""
 
-    def below(v: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]  annotations say the form of the arguments
+    def below(v: Ints) -> Mask:
         for value in v.tolist() if rounds else ():
             accepts(value.to_bytes(8, "little"), b"", rounds)
         return v < bound

@@ -86,7 +86,7 @@ def _make_engine(
 def count_calls(counters: Counters) -> int:
     """Count the rows about which filters were asked in a micro-batch."""
     return sum(
-        done.evaluated - done.skipped - done.reused
+        round(done.evaluated - done.skipped - done.reused)
         for hop, done in counters.operators.items()
         if "_below_" in hop.operator
     )
@@ -96,7 +96,7 @@ def one(counted: int = 4 * COUNTED) -> Iterator[Line]:
     """A set of one query, beside the query itself."""
     parts = _make_parts(counted)
     queries = QuerySet(count=1).write(list_streams())
-    contenders = {
+    contenders: dict[str, Callable[[Batch], object]] = {
         ALONE: Apart(queries, parts[0]),
         AGAIN: Apart(queries, parts[0]),
         SET_OF_ONE: Together(queries, parts[0]),
@@ -110,7 +110,8 @@ def eight(counted: int = COUNTED) -> Iterator[Line]:
     parts = _make_parts(counted)
     queries = QuerySet(rounds=0).write(list_streams())
     whole, apart = Together(queries, parts[0]), Apart(queries, parts[0])
-    contenders = {TOGETHER: whole, CONTROL: Together(queries, parts[0]), APART: apart}
+    again = Together(queries, parts[0])
+    contenders: dict[str, Callable[[Batch], object]] = {TOGETHER: whole, CONTROL: again, APART: apart}
     yield f"{len(queries)} queries, two of four filters in common; " + setting(
         rows=counted * BATCH, batch=BATCH, seed=SEED
     )
@@ -160,9 +161,8 @@ def growth(counts: Sequence[int] = COUNTS, counted: int = FEW, folder: Path = pl
     for count in counts:
         middles = {}
         for kind, curve in curves.items():
-            low, middle, high = np.percentile(found[f"{kind} {count}"], [25, 50, 75]).tolist()
-            curve.append((low, middle, high))
-            middles[kind] = middle
+            low, middles[kind], high = np.percentile(found[f"{kind} {count}"], [25, 50, 75]).tolist()
+            curve.append((low, middles[kind], high))
         further = "" if count == 1 else f"; one more {(middles[TOGETHER] - first) / (count - counts[0]):6.2f}"
         told = ", ".join(f"{kind} {middle:8.2f}" for kind, middle in middles.items())
         yield f"{count:>3} queries: {told}{further}; {middles[APART] / middles[TOGETHER]:.2f} times"
@@ -185,7 +185,7 @@ def parameters(counts: Sequence[int] = (2, 8, 32, 64), counted: int = FEW) -> It
     for name, (condition, joined) in LITERALS.items():
         for count in counts:
             bounds = {f"q{number}": 1 + number * 999 // count for number in range(count)}
-            contenders = {
+            contenders: dict[str, Callable[[Batch], object]] = {
                 "table": _Table(joined, bounds, parts[0]),
                 "table again": _Table(joined, bounds, parts[0]),
                 "set": Together(_write_literals(condition, bounds), parts[0]),
@@ -216,12 +216,12 @@ class _Table:
     """One query that joins a table of parameters."""
 
     def __init__(self, condition: str, bounds: Mapping[str, int], first: Batch) -> None:
-        (template,) = QuerySet(count=1, shared=0).write(list_streams()).values()
+        template = QuerySet(count=1, shared=0).write(list_streams())["q0"]
         query = eddy.Query(
             streams=template.streams,
             tables=[eddy.Table("p")],
             joins=[*template.joins, condition],
-            select=["p.query", *template.select],
+            select=["p.query", *(f"{s}.id as {s}" for s in STREAMS)],
         )
         table = pa.record_batch({"query": [*bounds], "bound": [*bounds.values()]})
         schemas = {s: rows.schema for s, rows in first.items()}
