@@ -111,6 +111,20 @@ class SharedRows:
         """The bytes of the values and times."""
         return sum(held.nbytes for held in self._list_rowwise())
 
+    def count_bytes(self, view: View) -> int:
+        """Count the bytes of the rows at the first name that a query has for them; of several queries each has its own.
+
+        These are the rows that the query needs, as if it were alone.
+        """
+        owner = find_owner(view.name)
+        own = [other for other in self.views if find_owner(other.name) == owner]
+        if own[0] is not view:
+            return 0
+        if len(own) == len(self.views):
+            return self.nbytes
+        needed = np.count_nonzero(np.logical_or.reduce([other.alive for other in own]))
+        return self.nbytes * int(needed) // max(len(self), 1)
+
     @property
     def size(self) -> int:
         """The bytes of the values themselves, without room to grow."""
@@ -302,6 +316,11 @@ class SharedRows:
             ):
                 return stored
         return Growing(self._tick_type)
+
+
+def find_owner(name: str) -> str:
+    """Find the query that has a name for some rows: a name is as in "alerts.orders" where there are several."""
+    return name.rpartition(".")[0]
 
 
 def _read_alive(marks: pa.RecordBatch, name: str | None, rows: int) -> Mask:

@@ -125,8 +125,7 @@ class Stem:
     @property
     def row_bytes(self) -> int:
         """The same without the indexes; rows that several share are counted at the first of them."""
-        shared = self.rows.nbytes if self.rows.views[0] is self else 0
-        return shared + self._count_own()
+        return self.rows.count_bytes(self) + self._count_own()
 
     def _count_own(self) -> int:
         """Count the bytes of what is known of the rows."""

@@ -87,8 +87,8 @@ BUGS = (
     Bug(
         name="a cell takes rows for a stream's that are there for another one of their source",
         file="eddy/spark/cell.py",
-        old="Mark.alone(known * ticks if known else None, came.copies, came.wanted)",
-        new="Mark.alone(known * ticks if known else None, came.copies)",
+        old="wanted=came.wanted,",
+        new="wanted={},",
         tests=("tests/eddy/spark/test_arrivals.py",),
     ),
     Bug(

@@ -189,7 +189,8 @@ class Gate:
 
     def restore(self, state: Mapping[str, Mapping[str, Any]]) -> None:
         """Go on from a snapshot."""
-        self.newest = dict(state["newest"])
+        known = {one.name for one in self._inputs.streams}
+        self.newest = {name: tick for name, tick in state["newest"].items() if name in known}
 
     # A row is in the first of these masks that fits it, so the counts add up to the rows that are dropped:
     #
@@ -215,14 +216,15 @@ class Gate:
             return Sorted(rows, ticks, dict.fromkeys(keyed), dict.fromkeys(keyed, NONE_DROPPED))
         everywhere = np.ones(len(ticks), np.bool_)
         present = everywhere if known is None else known
-        self._note_newest_of(streams, ticks[present])
         taken, dropped = {}, {}
-        for name, query, stream in streams:
+        for one in streams:
+            name, query, stream = one
             # The watermark is of earlier micro-batches: rows of this one cannot make each other late.
             watermark = watermarks[query]
             late = present & (ticks < watermark) if watermark is not None else ~everywhere
             kept = present & ~late
             own = _or_all(wanted[name], everywhere)
+            self._note_newest_of([one], ticks[present & own])
             keyless = kept & ~_or_all(keyed[name], everywhere)
             # Another cell counts the copies; here they only take part.
             counted = own & ~mark.copies[name] if name in mark.copies else own

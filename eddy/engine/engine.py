@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from eddy.query.fingerprint import FilterChange
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import no_rows
-from eddy.tuples.packed import Packed
+from eddy.tuples.packed import Packed, pack_rows
 from eddy.tuples.tuples import merge
 
 Emitted = TypeVar("Emitted")
@@ -230,11 +231,13 @@ class Engine:
         for name, lane in self.lanes.items():
             parts[name], more = lane.snapshot()
             tables |= {f"{write_place(name)}{table}": packed for table, packed in more.items()}
-        return pack({**meta, QUERIES: parts}, tables)
+        # Queries say much the same of themselves, so together they are compressed to little more than one of them.
+        told = pa.record_batch({"query": [*parts], "told": [json.dumps(part) for part in parts.values()]})
+        return pack(meta, {**tables, QUERIES: [pack_rows(told)]})
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that is damaged, or of another query: also one with other filters."""
-        saved = _read_parts(*unpack(snapshot))
+        saved = read_parts(*unpack(snapshot))
         for name, lane in self.lanes.items():
             fingerprint.check_same(saved[name][0]["query"], lane.parts)
 
@@ -245,7 +248,7 @@ class Engine:
         A new one begins as it would alone: it does not see the rows that are stored.
         """
         meta, tables = unpack(snapshot)
-        saved = _read_parts(meta, tables)
+        saved = read_parts(meta, tables)
         check_number(saved, self.lanes)
         changes: dict[str, FilterChange] = {}
         for name, (own, _) in saved.items():
@@ -301,7 +304,7 @@ class Engine:
 
 
 QUERIES = "queries"
-"""The part of a state that has those of several queries."""
+"""The table of a state that has what each of several queries says of itself."""
 
 
 def write_place(query: str) -> str:
@@ -309,13 +312,15 @@ def write_place(query: str) -> str:
     return f'query "{query}": ' if query else ""
 
 
-def _read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
+def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
     """Read the parts of a state that queries have for themselves."""
-    if QUERIES not in meta:
+    if QUERIES not in tables:
         return {ALONE: (dict(meta), dict(tables))}
+    (told,) = tables[QUERIES]
+    parts = ((row["query"], json.loads(row["told"])) for row in told.read().to_pylist())
     return {
         name: (own, {table.removeprefix(begin): packed for table, packed in tables.items() if table.startswith(begin)})
-        for name, own, begin in ((name, own, write_place(name)) for name, own in meta[QUERIES].items())
+        for name, own, begin in ((name, own, write_place(name)) for name, own in parts)
     }
 
 

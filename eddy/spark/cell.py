@@ -29,10 +29,11 @@ from eddy.engine.cell_inputs import ALONE, name_input
 from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
+from eddy.observe.counters import Counters
 from eddy.query.together.queries import widen
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
-from eddy.spark.parcels import MarkedRows, payloads, read_marked, read_tick, report_text, rows_of
+from eddy.spark.parcels import MarkedRows, payloads, read_marked, read_ticks, report_text, rows_of
 from eddy.spark.shipped import Shipped, ShippedQuery
 from eddy.tuples.arrays import Mask
 from eddy.tuples.arrow import no_rows, one_batch
@@ -91,8 +92,9 @@ def unpack_arrivals(
     newest: dict[str, int] = {}
     for source, payload in _sort_parcels(frames):
         names = sources[source]
-        if (tick := read_tick(payload)) is not None:
-            newest |= {name: max(tick, newest.get(name, tick)) for name in names}
+        if (ticks := read_ticks(payload)) is not None:
+            told = [(name, tick) for name, tick in zip(names, ticks, strict=True) if tick is not None]
+            newest |= {name: max(tick, newest.get(name, tick)) for name, tick in told}
         else:
             held[source].append(read_marked(rows_of(payload), schemas[source], names))
     found = {name: held[source] for source, names in sources.items() for name in names}
@@ -156,26 +158,21 @@ class _Call:
         told = engine.read_each()
         packing = working - sum(counters.seconds for counters in told.values())
         # What is done for all queries is divided evenly among them.
-        count = len(told)
+        own: dict[str, Any] = {
+            "restoring": restoring / len(told),
+            "packing": packing / len(told),
+            "saving": saving / len(told),
+        }
         reports = [
-            report_text(
-                {
-                    "cell": self._cell,
-                    **({"query": name} if name != ALONE else {}),
-                    **wire.to_plain(
-                        replace(
-                            counters,
-                            restoring=restoring / count,
-                            packing=packing / count,
-                            saving=saving / count,
-                            state=state // count,
-                        )
-                    ),
-                }
-            )
+            self._write_report(name, replace(counters, **own, state=state // len(told)))
             for name, counters in told.items()
         ]
-        yield pd.DataFrame({"payload": [None] * count, "report": reports})
+        yield pd.DataFrame({"payload": [None] * len(told), "report": reports})
+
+    def _write_report(self, query: str, counters: Counters) -> str:
+        """Tell of a query; one that is alone has no name."""
+        name = {"query": query} if query != ALONE else {}
+        return report_text({"cell": self._cell, **name, **wire.to_plain(counters)})
 
     def _resume(self) -> Engine:
         """Restore the engine; an error names the cell."""

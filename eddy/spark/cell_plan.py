@@ -59,19 +59,19 @@ class CellPlan:
         """The number of cells: each query has the first ones."""
         return max(plan.layout.cells for plan in self.queries.values())
 
+    @property
+    def is_several(self) -> bool:
+        """The queries have names; a lone one has not."""
+        return ALONE not in self.queries
+
     @cached_property
     def tells(self) -> bool:
         """Every cell hears in each micro-batch how far the streams have come.
 
-        Spark has one watermark, the least of all streams; a query goes by that of its own.
+        Spark has one watermark, the least of all streams since the checkpoint began; each of several queries goes by
+        that of its own streams, since it is there.
         """
-        read = {frozenset(plan.query.sources) for plan in self.queries.values()}
-        return len(read) > 1 or any(plan.tells for plan in self.queries.values())
-
-    @property
-    def watermarked(self) -> bool:
-        """There is a watermark of all streams."""
-        return all(plan.watermarked for plan in self.queries.values())
+        return self.is_several or self.queries[ALONE].tells
 
     def answer(self, options: Options) -> DataFrame:
         """Give the steps, from the frames to the answer."""
@@ -85,10 +85,12 @@ class CellPlan:
         #     a -> parcels \
         #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
         #     c -> parcels /
-        packed = [self._pack_source(source, streams) for source, streams in self.inputs.sources.items()]
-        packed += [_pack_nothing(frame) for frame in (self.unread or {}).values()]
+        packed = {source: self._pack_source(source, streams) for source, streams in self.inputs.sources.items()}
+        packed |= {source: _pack_nothing(frame) for source, frame in (self.unread or {}).items()}
+        # Spark knows the sources of a checkpoint by their order, which must not depend on the queries that there are.
+        order = sorted(packed) if self.is_several else packed
         answers = (
-            reduce(DataFrame.unionAll, packed)
+            reduce(DataFrame.unionAll, [packed[source] for source in order])
             .groupBy("cell")
             .applyInPandasWithState(step, RESULTS, cell.STATE, "append", GroupStateTimeout.NoTimeout)
         )
@@ -98,7 +100,7 @@ class CellPlan:
 
     def _list_columns(self) -> StructType:
         """List the columns of the answer; of several queries the first one says whose row it is."""
-        if ALONE in self.queries:
+        if not self.is_several:
             return StructType(list_fields(self.queries[ALONE]))
         fields = {name: list_fields(plan) for name, plan in self.queries.items()}
         own = {OWN_COLUMNS: {name: [one.name for one in found] for name, found in fields.items()}}
@@ -110,7 +112,7 @@ class CellPlan:
         rows = int(str(self.spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")))
         code, functions = pack_code({name: plan.query for name, plan in self.queries.items()}, options.policy)
         sources = {source: [one.name for one in streams] for source, streams in self.inputs.sources.items()}
-        several = ALONE not in self.queries
+        schemas = {name: plan.binding.schema for name, plan in self.queries.items()}
         return Shipped(
             token=uuid.uuid4().hex,
             code=code,
@@ -125,7 +127,7 @@ class CellPlan:
             sources=sources,
             columns=self.inputs.schemas,
             unread=sorted(self.unread or {}),
-            answer=merge_schemas({n: plan.binding.schema for n, plan in self.queries.items()}) if several else None,
+            answer=merge_schemas(schemas) if self.is_several else None,
         )
 
     def _ship(self, plan: AttachPlan) -> ShippedQuery:
@@ -183,7 +185,7 @@ class CellPlan:
         frame, respelled = make_readable(found)
         columns = [column(respelled.get(name, name)).alias(f"c{place}") for place, name in enumerate(names)]
         parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
-        if not self.watermarked:
+        if self.is_several or not plan.watermarked:
             return parcels
         return parcels.withWatermark("time", f"{count_delay(plan, stream)} milliseconds")
 

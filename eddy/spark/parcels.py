@@ -6,7 +6,7 @@ of it passes through pandas or Spark's own columns, and nothing is unpickled.
     pack(batches, stream, layout)  -> batches of PARCELS rows, for mapInArrow; `stream` is the query's Stream, or the
                                       first of those that have the rows
     read_marked(rows, schema, names) -> the rows of a parcel, and under which names they are there
-    write_tick(latest), read_tick  -> how far a stream has come, on its way to cells that may get none of its rows
+    write_ticks(latest), read_ticks -> how far streams have come, on their way to cells that may get none of their rows
     payloads(batches)              -> results as payloads of bounded size
     report_text(report)            -> JSON of bounded size
     unpack(batches)                -> batches of results out of RESULTS rows, for mapInArrow; reports are left out
@@ -60,8 +60,8 @@ MARK = b"edp1"
 TICK_MARK = b"edt1"
 """The first bytes of a tick, which says how far a stream has come."""
 
-TICK_BYTES = 8
-"""Bytes of a time."""
+NEVER = np.iinfo(np.int64).min
+"""In place of the time of a stream that has shown no row."""
 
 CHECKSUM_BYTES = 4
 
@@ -109,17 +109,17 @@ def pack(
 
     A parcel's time is the largest event time in it that counts, for Spark's watermark: that of a row which is ahead
     does not, so that no other row is late for it. Where no time counts it is 1970, where Spark's watermark begins.
-    Numbers are milliseconds since then. So many cells as `tell` says get a tick behind the rows: the largest time of
-    all.
+    Numbers are milliseconds since then. So many cells as `tell` says get ticks behind the rows: the largest time of all
+    that are there under each name.
     """
-    latest: int | None = None
+    latest: list[int | None] = []
     for batch in _gather(batches, stream.origin):
+        latest = _take_later(latest, _list_latest(batch, stream, naming)) if tell else latest
         held: list[tuple[int, str, int, bytes]] = []
         size = 0
         for cell, rows in _place(batch, stream, layout, naming):
             for part in _divide(rows):
                 parcel = (label(cell), stream.origin, find_latest(part, stream), write(part))
-                latest = parcel[2] if latest is None else max(latest, parcel[2])
                 # Parcels leave in batches of bounded size: an Arrow column of bytes ends at 2 GB.
                 if held and size + len(parcel[-1]) > PAYLOAD_BYTES:
                     yield _make_parcels(held)
@@ -128,8 +128,32 @@ def pack(
                 size += len(parcel[-1])
         if held:
             yield _make_parcels(held)
-    if tell and latest is not None:
-        yield _make_parcels([(label(cell), stream.origin, latest, write_tick(latest)) for cell in range(tell)])
+    if any(one is not None for one in latest):
+        tick, moment = write_ticks(latest), max(one for one in latest if one is not None)
+        yield _make_parcels([(label(cell), stream.origin, moment, tick) for cell in range(tell)])
+
+
+def _list_latest(batch: pa.RecordBatch, stream: Stream, naming: Naming | None) -> list[int | None]:
+    """List the largest times that count under each name; None where no row is there."""
+    if naming is None:
+        return [find_latest(batch, stream)]
+    marks = _read_marks(batch, naming)
+    return [
+        find_latest(batch, stream, marks.get(name)) if name not in marks or marks[name].any() else None
+        for name in naming.layout.names
+    ]
+
+
+def _take_later(one: Sequence[int | None], other: Sequence[int | None]) -> list[int | None]:
+    """Take the later of two times for each name."""
+    pairs = zip(one, other, strict=True) if one else ((None, time) for time in other)
+    return [max((time for time in pair if time is not None), default=None) for pair in pairs]
+
+
+def _read_marks(batch: pa.RecordBatch, naming: Naming) -> dict[str, Mask]:
+    """Read the columns of marks behind those of a source."""
+    width = batch.num_columns - len(naming.marked)
+    return {name: read_mask(batch.column(width + place)) for place, name in enumerate(naming.marked)}
 
 
 def _place(
@@ -140,11 +164,9 @@ def _place(
         for cell, rows, copied in layout.place(stream.name, batch):
             yield cell, rows if copied is None else rows.append_column(COPIED, pa.array(copied))
         return
-    shared, marked = naming
-    width = batch.num_columns - len(marked)
-    marks = {name: read_mask(batch.column(width + place)) for place, name in enumerate(marked)}
-    for placed in shared.place(batch.select(list(range(width))), marks):
-        yield placed.cell, _append_marks(placed, [*shared.names])
+    own = batch.select(list(range(batch.num_columns - len(naming.marked))))
+    for placed in naming.layout.place(own, _read_marks(batch, naming)):
+        yield placed.cell, _append_marks(placed, [*naming.layout.names])
 
 
 def _append_marks(placed: PlacedShared, names: Sequence[str]) -> pa.RecordBatch:
@@ -241,24 +263,24 @@ def rows_of(payload: bytes) -> pa.RecordBatch:
         raise EngineError(_damage_text(payload, describe_error(error))) from error
 
 
-def write_tick(latest: int) -> bytes:
-    """Write how far a stream has come, in microseconds from 1970.
+def write_ticks(latest: Sequence[int | None]) -> bytes:
+    """Write how far the streams of a source have come, in microseconds from 1970, by their names in order.
 
-    >>> read_tick(write_tick(-5)), read_tick(b"other")
-    (-5, None)
+    >>> read_ticks(write_ticks([-5, None])), read_ticks(b"other")
+    ([-5, None], None)
     """
-    body = latest.to_bytes(TICK_BYTES, "big", signed=True)
+    body = np.array([NEVER if one is None else one for one in latest], ">i8").tobytes()
     return b"".join((TICK_MARK, _checksum(pa.py_buffer(body)), body))
 
 
-def read_tick(payload: bytes) -> int | None:
-    """Read what `write_tick` wrote; None for any other payload."""
+def read_ticks(payload: bytes) -> list[int | None] | None:
+    """Read what `write_ticks` wrote; None for any other payload."""
     if not payload.startswith(TICK_MARK):
         return None
     begin = len(TICK_MARK) + CHECKSUM_BYTES
     if payload[len(TICK_MARK) : begin] != _checksum(pa.py_buffer(payload[begin:])):
         raise EngineError(_damage_text(payload, "the checksum does not match"))
-    return int.from_bytes(payload[begin:], "big", signed=True)
+    return [None if one == NEVER else one for one in np.frombuffer(payload[begin:], ">i8").tolist()]
 
 
 def report_text(report: Mapping[str, Any]) -> str:
@@ -277,8 +299,8 @@ def report_text(report: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{json.dumps(name)}: {text}" for name, text in texts.items()) + "}"
 
 
-def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
-    """Find the largest event time that counts.
+def find_latest(rows: pa.RecordBatch, stream: Stream, wanted: Mask | None = None) -> int:
+    """Find the largest event time that counts, of all rows or of those that are wanted.
 
     It is in microseconds from 1970, as Spark's watermark is to have it.
     """
@@ -286,7 +308,8 @@ def find_latest(rows: pa.RecordBatch, stream: Stream) -> int:
         return 0
     kind = rows.schema.field(stream.time).type
     timed = read_times(stream, rows, event_time.dtype(kind))
-    known = timed.ticks if timed.known is None else timed.ticks[timed.known]
+    masks = [mask for mask in (timed.known, wanted) if mask is not None]
+    known = timed.ticks[np.logical_and.reduce(masks)] if masks else timed.ticks
     if not len(known):
         return 0
     unit = 1 if pa.types.is_timestamp(kind) else MICROS_PER_UNIT

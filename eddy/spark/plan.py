@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DataType, DoubleType, LongType, StructField, TimestampType
 
+from eddy.errors import QueryError, quote
 from eddy.query import Filter, Query, Rows, Stream
 from eddy.query.binding import Binding, bind
 from eddy.query.statements.result_time import MICROSECONDS
@@ -83,10 +84,10 @@ class AttachPlan:
         return add_columns(push(self.frames.streams[name], name, self.pushed), name, self.computed.get(name, {}))
 
 
-def plan_query(query: Query, frames: Frames, options: Options, *, owner: str = "") -> AttachPlan:
+def plan_query(query: Query, frames: Frames, options: Options, *, is_one_of_several: bool = False) -> AttachPlan:
     """Divide the work between Spark and the eddy, and lay it out.
 
-    A query of several is the `owner` of sources that are read for it alone.
+    A query that is one of several must not read a source by itself: the sources of all are for life.
     """
     bound = bind(replace(query, case_sensitive=frames.case_sensitive), frames.schemas)
     query, result_time = (bound.query, None) if options.time is None else plan_time(bound, options.time)
@@ -104,13 +105,13 @@ def plan_query(query: Query, frames: Frames, options: Options, *, owner: str = "
     frames = replace(frames, schemas=schemas, tables=tables)
     binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
     layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)
-    if any(_must_part(streams, layout) for streams in left.sources.values()):
-        apart = [
-            replace(s, source=f"{owner}.{s.name}" if owner else None)
-            if _must_part(left.sources[s.origin], layout)
-            else s
-            for s in left.streams
-        ]
+    if parted := [streams for streams in left.sources.values() if _must_part(streams, layout)]:
+        if is_one_of_several:
+            raise QueryError(
+                f"streams {quote(s.name for s in parted[0])} are one source, count its rows in their windows, and need "
+                "other cells for them; ask for one cell, use windows by time, or attach the query apart"
+            )
+        apart = [replace(s, source=None) if left.sources[s.origin] in parted else s for s in left.streams]
         left = replace(left, streams=apart)
         binding = bind(left, list_read_columns(left, schemas, options.policy, time.thread_time))
         layout = plan_layout(binding, options.cells, default=CELLS, sizes=options.sizes, heavy=options.heavy)

@@ -34,7 +34,7 @@ def describe_query(query: Query, statement: Statement | None = None) -> str:
     parts = [f'query "{query.name}"', "", "plan", *draw_plan(query, statement=statement)]
     parts += ["", "access patterns: what each input is searched by", *list_patterns(query)]
     parts += ["", "windows and watermarks", *list_windows(query)]
-    parts += ["", FILTERS, *_list_filters(query)]
+    parts += ["", FILTERS, *list_filters(query)]
     if statement is None or statement.after is None:
         parts += ["", "aggregates of the answer on Spark", *list_aggregates(query)]
     parts += ["", "state on Spark", f"  {describe_state(query, choose_state(query))}"]
@@ -44,7 +44,7 @@ def describe_query(query: Query, statement: Statement | None = None) -> str:
 def describe_where(query: Query) -> str:
     """Describe what a frame is asked, by the query made of it: a frame keeps its columns, and has no windows."""
     plan = draw_below(_make_plan(query, partial(_make_input, query, {}), {}).below, "  ", is_root=True)
-    return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *_list_filters(query)])
+    return "\n".join([f'query "{query.name}"', "", "plan", *plan, "", FILTERS, *list_filters(query)])
 
 
 def describe_statement(statement: Statement) -> str:
@@ -336,7 +336,8 @@ def _window_text(window: Window) -> str:
     return "no window"
 
 
-def _list_filters(query: Query) -> Iterator[str]:
+def list_filters(query: Query) -> Iterator[str]:
+    """Write the filters, each behind those that it waits for."""
     # The first that may act comes next, as in the policy.
     done: list[str] = []
     while free := [f for f in query.filters if f.name not in done and set(f.after or ()) <= set(done)]:

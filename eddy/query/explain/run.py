@@ -18,8 +18,10 @@ from eddy.observe.regret import list_accounts, sum_over_batches, tell_adapting
 from eddy.observe.report import Report
 from eddy.observe.text import align_columns, plural, write_seconds
 from eddy.query.explain.describe import PlanNode, describe_query, describe_statement, draw_below
+from eddy.query.explain.together import describe_queries
 from eddy.query.query import Query
 from eddy.query.statements.statement import Statement
+from eddy.query.together.queries import Queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +68,7 @@ class Reported(Protocol):
 def explain(what: Any) -> str:
     """Explain in words what a query asks for, or what a run did.
 
-    `what` is a query, a statement, a frame that `eddy.where` gave, a run, or the report of one.
+    `what` is a query, a statement, several queries, a frame that `eddy.where` gave, a run, or the report of one.
 
     Of a run it shows which class took which route, by what the classes were told apart, and what it cost; of a policy
     that keeps an account, what adapting has cost and saved.
@@ -84,8 +86,8 @@ def explain(what: Any) -> str:
     operators
       operator  rows in  evaluated  rows out  rate
     """
-    if isinstance(what, Query | Statement):
-        return describe_query(what) if isinstance(what, Query) else describe_statement(what)
+    if isinstance(what, Query | Queries | Statement):
+        return _describe(what)
     if (note := find_note(what)) is not None:
         return note.text
     # A frame of the report for each paragraph.
@@ -103,6 +105,13 @@ def explain(what: Any) -> str:
     parts += list_indexes(total_indexes(c.indexes for c in report.counters))
     parts += list_tunings(collect_tunings((c.batch, c.tunings) for c in report.counters))
     return "\n".join([*parts, "", "operators", *_list_operators(report.operators())])
+
+
+def _describe(asked: Query | Queries | Statement) -> str:
+    """Describe what is asked for."""
+    if isinstance(asked, Queries):
+        return describe_queries(asked)
+    return describe_query(asked) if isinstance(asked, Query) else describe_statement(asked)
 
 
 def list_adapting(accounts: Sequence[Regret], write: Callable[[float], str] = write_seconds) -> Iterator[str]:

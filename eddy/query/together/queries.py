@@ -31,7 +31,7 @@ class Queries:
     windows, joins, filters and columns may differ. Queries have names, by which their answers are told apart.
 
     `streams` are read although no query does: on Spark the sources of a checkpoint are for its life, and queries come
-    and go.
+    and go. Where they are named, queries need not share any.
 
     >>> from eddy.query import Filter
     >>> a, b = Stream("a", time="ts"), Stream("b", time="ts")
@@ -108,8 +108,8 @@ class Queries:
                         )
 
     def _check_linked(self) -> None:
-        """Refuse queries that have nothing to do with each other."""
-        first, *others = self.members
+        """Refuse queries that have nothing to do with each other, unless somebody says what holds them together."""
+        first, *others = self.members if not self.streams else self.members[:1]
         reached, left = set(first.sources), list(others)
         while near := [query for query in left if reached & query.sources.keys()]:
             reached.update(*(query.sources for query in near))
@@ -117,7 +117,8 @@ class Queries:
         if left:
             raise QueryError(
                 f"queries: {quote(query.name for query in left)} share no stream with {quote([first.name])}, so there "
-                "is nothing to share; attach them apart"
+                "is nothing to share; attach them apart, or, if they go on from a checkpoint whose other queries are "
+                "gone, name its streams in streams=[...]"
             )
 
     def arrange(self, given: Mapping[str, Given]) -> dict[str, Given]:

@@ -49,7 +49,7 @@ def _plan(query: Query, arranged: Mapping[str, Any], options: Options) -> Attach
         sizes={name: size for name, size in (options.sizes or {}).items() if name in query.given},
         heavy={key: values for key, values in (options.heavy or {}).items() if key.partition(".")[0] in query.given},
     )
-    return plan_query(query, read(query, pick_inputs(query, arranged)), own, owner=query.name)
+    return plan_query(query, read(query, pick_inputs(query, arranged)), own, is_one_of_several=True)
 
 
 def _check_streams(queries: Queries, arranged: Mapping[str, Any]) -> DataFrame:

@@ -114,6 +114,22 @@ def test_names_that_are_joined_by_one_column_go_together() -> None:
     assert goes_together(heavy, "bc")
 
 
+def test_each_name_hears_how_far_its_own_rows_have_come() -> None:
+    """A row that Spark has dropped for one name makes none late there."""
+    query = one_source(JOINS[0])
+    layout = SharedLayout.of(lay_out(query, 2, {}), "abc")
+    rows = [{"id": n, "ts": at, "k": 1, "m": 1} for n, at in enumerate([5, 9, 7])]
+    batch = pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+    marks = {"a": [True, False, True], "c": [False, False, False]}
+    for name, mask in marks.items():
+        batch = batch.append_column(f"{name}>", pa.array(mask))
+    parcels = list(pack([batch], query.streams[0], layout.names["a"].layout, tell=2, naming=Naming(layout, [*marks])))
+    frame = pa.Table.from_batches(parcels).to_pandas()
+    for cell in range(2):
+        came = unpack_arrivals([frame[frame["cell"] == label(cell)]], {"all": SCHEMA}, {"all": "abc"})
+        assert came.newest == {"a": 7_000, "b": 9_000}
+
+
 def goes_together(layout: Layout, names: str) -> bool:
     return len(SharedLayout.of(layout, names).groups) == 1
 
