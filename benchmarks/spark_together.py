@@ -29,11 +29,14 @@ from benchmarks.workloads import COMMON, STREAMS
 OURS, CONTROL = "a set of eight", "a set again (control)"
 APART, AFTER = "eight, at the same time", "eight, one after the other"
 EACH = "a set, a function for each"
-FULL = 10
-"""Micro-batches of 1,000 rows a stream that fill the windows."""
+WARM_ROWS = 2_500
+FULL = 5
+"""Micro-batches of so many rows a stream that fill the windows."""
 
 BATCH = 1_000
 REPEATS = 5
+FEW = 3
+"""Micro-batches that count where there are eight in each."""
 
 OWN_GOALS: dict[str, Goal] = {APART: ("at least", 4.0), AFTER: ("at least", 5.0)}
 NATIVE_GOALS: dict[str, Goal] = {APART: ("at least", 6.0), AFTER: ("at least", 10.0)}
@@ -49,7 +52,7 @@ FURTHER_GOAL = 0.03
 EIGHT = QuerySet()
 
 
-def own(batch: int = BATCH, repeats: int = REPEATS, warm: int = FULL) -> Iterator[Line]:
+def own(batch: int = BATCH, repeats: int = FEW, warm: int = FULL) -> Iterator[Line]:
     """A set of eight, beside the eight as queries of ours."""
     queries = EIGHT.write(list_streams())
 
@@ -59,7 +62,7 @@ def own(batch: int = BATCH, repeats: int = REPEATS, warm: int = FULL) -> Iterato
     yield from _compare_apart("queries of ours", make, OWN_GOALS, (batch, repeats, warm))
 
 
-def native(batch: int = BATCH, repeats: int = 3, warm: int = FULL) -> Iterator[Line]:
+def native(batch: int = BATCH, repeats: int = FEW, warm: int = FULL) -> Iterator[Line]:
     """A set of eight, beside eight of Spark's stream-stream joins, with the store that is faster for so few rows."""
 
     def make(place: Path) -> dict[str, Contender]:
@@ -83,7 +86,7 @@ def _compare_apart(
 ) -> Iterator[Line]:
     """Compare the set with eight queries, which run at the same time, and then one after the other."""
     size = _Sizes(*sizes)
-    suite = Suite(warm=size.batch, sizes=(size.batch,) * 2, repeats=size.repeats, warm_batches=size.warm)
+    suite = Suite(warm=WARM_ROWS, sizes=(size.batch,) * 2, repeats=size.repeats, warm_batches=size.warm)
     with feeds.session() as (spark, place):
         write(suite, place)
         yield f"eight queries, beside {what}; " + setting(rows=size.repeats * size.batch, batch=size.batch, seed=SEED)
@@ -102,7 +105,7 @@ def _compare_apart(
 
 def loosest(sizes: Sequence[int] = (BATCH, 10 * BATCH), repeats: int = REPEATS, warm: int = FULL) -> Iterator[Line]:
     """A set of eight, beside one native join with the loosest conditions and eight filters behind it."""
-    suite = Suite(warm=sizes[0], sizes=sizes, repeats=repeats, warm_batches=warm)
+    suite = Suite(warm=WARM_ROWS, sizes=sizes, repeats=repeats, warm_batches=warm)
     every = [EIGHT.list_bounds(number) for number in range(EIGHT.count)]
     loose = {s: max(bounds[s] for bounds in every) for s in STREAMS}
     with feeds.session() as (spark, place):
@@ -125,7 +128,7 @@ def growth(
     counts: Sequence[int] = COUNTS, batch: int = BATCH, repeats: int = 2 * REPEATS, warm: int = FULL
 ) -> Iterator[Line]:
     """One query to 64, each number of them as one set."""
-    suite = Suite(warm=batch, sizes=(batch,), repeats=repeats, warm_batches=warm)
+    suite = Suite(warm=WARM_ROWS, sizes=(batch,), repeats=repeats, warm_batches=warm)
     with feeds.session() as (spark, place):
         write(suite, place)
         named = {f"{count} queries": QuerySet(count=count) for count in counts}
