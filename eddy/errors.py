@@ -12,8 +12,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
@@ -73,23 +72,29 @@ class CheckpointError(EddyError):
     """Saved state does not fit the query that wants it."""
 
 
-@contextmanager
-def add_place(place: str) -> Iterator[None]:
-    """Say in errors of ours where they come from; nothing is added where there is no more to say.
+class Within:
+    """Says in errors of ours where they come from; nothing is added where there is no more to say.
 
-    >>> with add_place('query "alerts": '):
+    >>> with Within('query "alerts": '):
     ...     raise CheckpointError("it does not fit")
     Traceback (most recent call last):
         ...
     eddy.errors.CheckpointError: query "alerts": it does not fit
     """
-    try:
-        yield
-    except EddyError as error:
-        if not place:
-            raise
-        kind = next(one for one in (QueryError, EngineError, CheckpointError, EddyError) if isinstance(error, one))
-        raise kind(f"{place}{error}") from error
+
+    # It is entered several times in each micro-batch, which a generator would make three times as dear.
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._place and isinstance(error, EddyError):
+            kinds = (QueryError, EngineError, CheckpointError, EddyError)
+            raise next(one for one in kinds if isinstance(error, one))(f"{self._place}{error}") from error
 
 
 SPARK = "spark"

@@ -647,8 +647,8 @@ BUGS = (
     Bug(
         name="the watermark is that of the fastest stream",
         file="eddy/engine/admission.py",
-        old="return min(marks) if len(marks) == len(streams) else None",
-        new="return max(marks) if len(marks) == len(streams) else None",
+        old="return min(self.newest[name] - delay for",
+        new="return max(self.newest[name] - delay for",
         tests=(ENGINE,),
     ),
     Bug(

@@ -9,7 +9,6 @@ streams, as if it were alone.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -117,24 +116,13 @@ class Gate:
 
         They follow from the rows that came through here.
         """
-        return Mark({query: self._find_watermark(streams) for query, streams in self._inputs.queries.items()})
+        return Mark({query: self._find_watermark(delays) for query, delays in self._inputs.delays.items()})
 
-    def _find_watermark(self, streams: Sequence[CellStream]) -> Tick | None:
-        """Find the watermark of some streams."""
-        # A stream without a delay may bring a row of any time, so then there is no watermark at all.
-        marks = [
-            self.newest[name] - self._round_length(stream.delay_ticks)
-            for name, _, stream in streams
-            if stream.delay_ticks is not None and name in self.newest
-        ]
-        return min(marks) if len(marks) == len(streams) else None
-
-    def _round_length(self, length: Tick) -> Tick:
-        """Round a length beside whole times down to whole ticks.
-
-        Then no difference is rounded.
-        """
-        return math.floor(length) if self._inputs.tick_type is np.int64 else length
+    def _find_watermark(self, delays: Mapping[str, Tick] | None) -> Tick | None:
+        """Find the watermark of streams, once all have shown a row."""
+        if delays is None or not delays.keys() <= self.newest.keys():
+            return None
+        return min(self.newest[name] - delay for name, delay in delays.items())
 
     def admit(self, batch: Mapping[str, pa.RecordBatch], number: int, mark: Mark) -> dict[str, AdmittedRows]:
         """Sort out the rows of one micro-batch, source by source; old ones are late."""
@@ -164,12 +152,10 @@ class Gate:
         """Number the rows of each stream among all rows of its query."""
         # Rows of equal times keep the order of the streams, so each stream of a source numbers them for itself.
         arrivals: dict[str, Integers] = {}
-        known: dict[tuple[str, ...], list[Integers]] = {}
-        for streams in self._inputs.queries.values():
-            origins = tuple(one.stream.origin for one in streams)
-            if origins not in known:
-                known[origins] = self._number_rows([ticks[source] for source in origins])
-            arrivals |= zip((one.name for one in streams), known[origins], strict=True)
+        for origins, owners in self._inputs.orders.items():
+            numbers = self._number_rows([ticks[source] for source in origins])
+            for names in owners:
+                arrivals.update(zip(names, numbers, strict=True))
         return arrivals
 
     def describe(self, query: str) -> str:

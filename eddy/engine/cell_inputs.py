@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from eddy.query import Stream
@@ -25,6 +27,11 @@ def name_input(query: str, name: str) -> str:
     ('alerts.orders', 'orders')
     """
     return f"{query}.{name}" if query else name
+
+
+def write_place(query: str) -> str:
+    """Say of which query something is; of one that is alone nobody has to."""
+    return f'query "{query}": ' if query else ""
 
 
 class CellStream(NamedTuple):
@@ -77,6 +84,32 @@ class CellInputs:
     def queries(self) -> Mapping[str, Sequence[CellStream]]:
         """The streams of each query."""
         return _group(self.streams, lambda one: one.query)
+
+    @cached_property
+    def delays(self) -> Mapping[str, Mapping[str, int | float] | None]:
+        """The delays of each query's streams in ticks.
+
+        A stream without a delay may bring a row of any time, so its query has no watermark at all, and none here.
+        """
+        return {
+            query: None
+            if any(one.stream.delay_ticks is None for one in streams)
+            else {one.name: self._round_length(one.stream.delay_ticks or 0) for one in streams}
+            for query, streams in self.queries.items()
+        }
+
+    def _round_length(self, length: int | float) -> int | float:
+        """Round a length beside whole times down to whole ticks: then no difference is rounded."""
+        return math.floor(length) if self.tick_type is np.int64 else length
+
+    @cached_property
+    def orders(self) -> Mapping[tuple[str, ...], Sequence[Sequence[str]]]:
+        """The sources of queries in their orders, and the names of the streams of each query that has one."""
+        found: dict[tuple[str, ...], list[list[str]]] = {}
+        for streams in self.queries.values():
+            origins = tuple(one.stream.origin for one in streams)
+            found.setdefault(origins, []).append([one.name for one in streams])
+        return found
 
 
 def _group(streams: Sequence[CellStream], by: Any) -> dict[str, list[CellStream]]:

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from eddy.contracts import Clock, Others
 from eddy.engine.admission import AdmittedRows, Gate, Mark, Tick, Watermarks
-from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream
+from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream, write_place
 from eddy.engine.counting import Taken
 from eddy.engine.emission import Picked, Rejected
 from eddy.engine.lane import Asked, Lane, Part
 from eddy.engine.machinery import SourceRows
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
-from eddy.errors import CheckpointError, EngineError, add_place
+from eddy.errors import CheckpointError, EngineError
 from eddy.observe.counters import Counters
 from eddy.query import fingerprint
 from eddy.query.fingerprint import FilterChange
@@ -146,10 +146,10 @@ class Engine:
         }
         common, own = self._clock() - started, {}
         for name, lane in self.lanes.items():
-            with add_place(write_place(name)):
+            with lane.within:
                 begun, paused = self._clock(), 0.0
                 arrived = lane.arrive(admitted, stored)
-                lane.check_room(self._gate.describe(name))
+                lane.check_room(self._gate.describe)
                 for emitted in emit(lane, lane.route(arrived, self._make_chance())):
                     left = self._clock()
                     yield name, emitted
@@ -158,7 +158,7 @@ class Engine:
         known = mark or self._gate.next_mark()
         settling = self._settle(known.watermarks)
         for name, lane in self.lanes.items():
-            with add_place(write_place(name)):
+            with lane.within:
                 taken = Taken(own[name], common + settling, len(self.lanes))
                 self._end(lane, admitted, before.watermarks[name], settling / len(self.lanes), taken)
         self._batch += 1
@@ -178,21 +178,21 @@ class Engine:
         """End a query's part of a micro-batch; `settling` are its seconds of those in which rows were let go of."""
         begun = self._clock()
         settled = lane.settle(settling)
-        lane.check_room(self._gate.describe(lane.name))
+        lane.check_room(self._gate.describe)
         lane.count(
             self._batch,
             admitted,
             watermark,
             settled,
             self._gate.newest,
-            lambda: taken._replace(own=taken.own + self._clock() - begun),
+            lambda: Taken(taken.own + self._clock() - begun, taken.shared, taken.sharers),
         )
 
     def _begin(self) -> None:
         self._check_between("run")
         self._under_way = True
-        for name, lane in self.lanes.items():
-            with add_place(write_place(name)):
+        for lane in self.lanes.values():
+            with lane.within:
                 lane.begin()
 
     def _check_between(self, what: str) -> None:
@@ -253,14 +253,14 @@ class Engine:
         changes: dict[str, FilterChange] = {}
         for name, (own, _) in saved.items():
             if name in self.lanes:
-                with add_place(write_place(name)):
-                    lane = self.lanes[name]
+                lane = self.lanes[name]
+                with lane.within:
                     changes[name] = fingerprint.check(own["query"], lane.parts, lane.pushed)
         self._batch = meta["batch"]
         self._gate.restore(meta["gate"])
         is_joined = [self._restore_rows(source, meta["numbers"], tables, changes) for source in self._inputs.sources]
         for name, change in changes.items():
-            with add_place(write_place(name)):
+            with self.lanes[name].within:
                 self.lanes[name].restore(*saved[name], change, is_joined=any(is_joined))
 
     def _restore_rows(
@@ -305,11 +305,6 @@ class Engine:
 
 QUERIES = "queries"
 """The table of a state that has what each of several queries says of itself."""
-
-
-def write_place(query: str) -> str:
-    """Say of which query something is; of one that is alone nobody has to."""
-    return f'query "{query}": ' if query else ""
 
 
 def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:

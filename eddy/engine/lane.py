@@ -13,12 +13,13 @@ from eddy.classes.classifier import Classifier, Look
 from eddy.contracts import Chance, Clock, Policy
 from eddy.engine import emission
 from eddy.engine.admission import AdmittedRows, Tick
-from eddy.engine.cell_inputs import name_input
+from eddy.engine.cell_inputs import name_input, write_place
 from eddy.engine.counting import Came, Counting, Settled, Taken
 from eddy.engine.emission import Emission
 from eddy.engine.machinery import HeldResults, Machinery
 from eddy.engine.rounds import Rounds, StoredTuples
 from eddy.engine.snapshot import pack_array, read_array, restore_policy
+from eddy.errors import Within
 from eddy.observe.counters import StreamCount
 from eddy.observe.prices import Prices
 from eddy.predicates.setup import prepare
@@ -60,6 +61,9 @@ class Lane:
 
     def __init__(self, name: str, asked: Asked) -> None:
         self.name, self.binding, self.pushed = name, asked.binding, asked.pushed
+        self.within = Within(write_place(name))
+        # Each stream by the query's name for it, and by the cell's.
+        self._names = [(stream, name_input(name, stream.name)) for stream in asked.binding.query.streams]
         self.parts = fingerprint.of(asked.binding) if asked.parts is None else asked.parts
         streams = asked.binding.query.streams
         made, policy, policy_name = asked.machinery, asked.policy, asked.policy_name
@@ -96,9 +100,9 @@ class Lane:
     def arrive(self, admitted: Mapping[str, AdmittedRows], stored: Mapping[str, RowIds]) -> list[StoredTuples]:
         """Take note of rows that have been stored, source by source, as new tuples of its streams."""
         found = []
-        for stream in self.binding.query.streams:
+        for stream, name in self._names:
             (rows, _, _, streams), ids = admitted[stream.origin], stored[stream.origin]
-            (arrivals, taken), *_ = streams[name_input(self.name, stream.name)]
+            (arrivals, taken), *_ = streams[name]
             self._classifier.arrive(stream.name, rows, int(ids[0]) if len(ids) else 0)
             own, numbers = (ids, arrivals) if taken is None else (ids.take(taken), arrivals.take(taken))
             found.append(StoredTuples(Tuples(self._router.machine.start(stream.name), {stream.name: own}), numbers))
@@ -131,12 +135,12 @@ class Lane:
         held = 0 if self.held is None else len(self.held)
         return Settled(indexed, seconds, tuning, self._caches.settle(), self.outlet.results, held)
 
-    def check_room(self, stand: str) -> None:
-        """Stop before the machine does; `stand` says how far its streams have come."""
+    def check_room(self, stand: Callable[[str], str]) -> None:
+        """Stop before the machine does; `stand` says of a query how far its streams have come."""
         most = self.binding.query.max_state
         if most is not None:
             held = 0 if self.held is None else self.held.count_bytes()
-            emission.check_state_limit(self._streams, most, stand, held)
+            emission.check_state_limit(self._streams, most, stand(self.name), held)
 
     def count(
         self,
@@ -156,8 +160,7 @@ class Lane:
     ) -> dict[str, StreamCount]:
         """Count the rows that came, and those that are stored now."""
         found = {}
-        for stream in self.binding.query.streams:
-            name = name_input(self.name, stream.name)
+        for stream, name in self._names:
             part, store = admitted[stream.origin].streams[name], self._streams[stream.name]
             found[stream.name] = StreamCount(
                 rows=part.came,

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from eddy.engine.cell_inputs import ALONE
-from eddy.engine.engine import QUERIES, check_number, write_place
+from eddy.engine.cell_inputs import ALONE, write_place
+from eddy.engine.engine import QUERIES, check_number
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
-from eddy.errors import CheckpointError, add_place, quote
+from eddy.errors import CheckpointError, Within, quote
 from eddy.query import fingerprint
 from eddy.query.fingerprint import FilterChange
 from eddy.spark.layout.layout import check_layout
@@ -97,7 +97,7 @@ class _Noted:
         told = []
         for name, wanted in shipped.queries.items():
             if name in self.queries:
-                with add_place(write_place(name)):
+                with Within(write_place(name)):
                     change = _hold_against(self.queries[name], wanted)
                 told += [f"{write_place(name)}{change.tell()}"] if change else []
         if new := [name for name in shipped.queries if name not in self.queries]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from eddy.errors import QueryError, add_place, unknown_name, write_repr
+from eddy.engine.cell_inputs import write_place
+from eddy.errors import QueryError, Within, unknown_name, write_repr
 from eddy.query import Query
 from eddy.query.together.queries import Queries, check_clocks, merge_schemas, pick_inputs
 from eddy.spark import session, workers
@@ -29,7 +30,7 @@ def attach(queries: Queries, given: Mapping[str, Any], options: Options) -> Data
     _check_sizes(queries, options)
     plans: dict[str, AttachPlan] = {}
     for name, query in queries.named.items():
-        with add_place(f'query "{name}": '):
+        with Within(write_place(name)):
             plans[name] = _plan(query, arranged, options)
     check_clocks({name: plan.binding for name, plan in plans.items()})
     merge_schemas({name: plan.binding.schema for name, plan in plans.items()})

@@ -49,6 +49,28 @@ def filter_frames(spark: SparkSession, place: Path) -> list[object]:
     return [*told, joined.count(), joined.columns, eddy.where(table, low, tables=lookups, anti="k = t.k").count()]
 
 
+TOGETHER = [
+    query(name="joined", select=["a.k AS k", "b.v AS v"]),
+    eddy.Query(name="lone", streams=[query().streams[1]], filters=[eddy.Filter("low", on="b", function=low)]),
+]
+
+
+def answer_together(spark: SparkSession, place: Path) -> dict[str, int]:
+    """Two queries, each of whose rows are taken from the common answer, in a query of its own."""
+    frames = {name: feeds.stream(spark, place / "in" / name) for name in "ab"}
+    found = {}
+    for asked in TOGETHER:
+        own = eddy.of(eddy.attach(eddy.Queries(TOGETHER), frames, cells=2), asked.name)
+        running = own.writeStream.format("memory").queryName(asked.name).trigger(availableNow=True)
+        job = running.option("checkpointLocation", str(place / asked.name)).start()
+        job.awaitTermination()
+        report = eddy.report_of(job)
+        assert isinstance(report, eddy.ReportTogether)
+        told = int(report[asked.name].batches()["results"].sum())
+        found[asked.name] = told if spark.table(asked.name).count() == told else -1
+    return found
+
+
 def main(place: Path, url: str) -> None:
     spark = SparkSession.builder.remote(url).getOrCreate()
     frames = {name: feeds.stream(spark, place / "in" / name) for name in "ab"}
@@ -65,6 +87,7 @@ def main(place: Path, url: str) -> None:
     told = {"results": int(batches["results"].sum()), "batches": batches["batch"].tolist()}
     told["operators"] = sorted(set(report.operators()["operator"]))
     told["filtered"] = filter_frames(spark, place)
+    told["together"] = answer_together(spark, place)
     (place / "told.json").write_text(json.dumps(told))
     raise SystemExit(ENDS)  # and no spark.stop(): a job must end also when it fails
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.eddy.spark import feeds, servers
-from tests.eddy.spark.remote import ASKED, ENDS, LOOKUP
+from tests.eddy.spark.remote import ASKED, ENDS, LOOKUP, TOGETHER
 from tests.eddy.spark.test_attach import local, rows
 from tests.eddy.test_same_answer import rows_of
 
@@ -55,4 +55,7 @@ def test_a_job_through_spark_connect(tmp_path: Path) -> None:
         "batches": [0, 1, 2],
         "results": sum(expected.values()),
         "operators": ["known", "low", "probe_a", "probe_b", "probe_t"],
+        "together": {
+            asked.name: sum(local(asked, {name: data[name] for name in asked.sources}).values()) for asked in TOGETHER
+        },
     }
