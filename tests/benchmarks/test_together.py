@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from benchmarks import query_sets, spark_together, together, turns, workloads
 from benchmarks.query_sets import QuerySet
@@ -70,9 +69,8 @@ def test_all_parts_of_the_benchmark_without_spark(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("own_files")
-def test_sets_and_queries_apart_agree_on_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert spark
+@pytest.mark.usefixtures("spark", "own_files")
+def test_sets_and_queries_apart_agree_on_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_together, "EIGHT", QuerySet(count=2))
     monkeypatch.setattr(spark_together, "WARM_ROWS", LITTLE)
     for benchmark in (spark_together.own, spark_together.native):
