@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from benchmarks import joins
 from benchmarks.contenders import Duck, run_whole
-from benchmarks.measure import SEED, WARM, Goal, Line, ratios, setting, summary
+from benchmarks.measure import SEED, WARM, Goal, Line, make_clocks, ratios, setting, summary
 from benchmarks.polars_joins import PolarsJoins
 from benchmarks.workloads import Workload as Shape
 from benchmarks.workloads import batches as make_batches
 from eddy import wiring
-from eddy.clocks import make_work_clock
 from eddy.comparison.workload import Workload
 from eddy.engine import Engine
 from eddy.engine.snapshot import Snapshot
@@ -261,12 +260,10 @@ def make_engine(
         schemas,
         policy,
         tables={},
-        clock=time.perf_counter,
-        thinking=time.thread_time,
-        working=make_work_clock(),
         seed=0,
         cache_memory=memory,
         cache_state=cache_state,
+        **make_clocks(),
     )
 
 

@@ -7,13 +7,13 @@ micro-batch, and joins in the order that the engine is given.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.measure import make_clocks
 from benchmarks.workloads import Batch, Columns, Ints, Workload
 from eddy import wiring
 from eddy.engine import Engine
@@ -23,7 +23,7 @@ from eddy.wiring import IndexChoice, PolicyChoice
 def make_engine(workload: Workload, first: Batch, policy: PolicyChoice, index: IndexChoice = None) -> Engine:
     """Build the engine, for rows as in a first micro-batch."""
     schemas = {s: first[s].schema for s in workload.streams}
-    return wiring.engine(workload.query(), schemas, policy, tables={}, clock=time.perf_counter, seed=0, index=index)
+    return wiring.engine(workload.query(), schemas, policy, tables={}, seed=0, index=index, **make_clocks())
 
 
 def run_whole(engine: Engine) -> Callable[[Batch], pa.Table]:

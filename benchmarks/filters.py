@@ -7,7 +7,6 @@ shrink from filter to filter, and one gather at the end. At every micro-batch al
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import eddy
-from benchmarks.measure import Goal, Line, ratios, seconds_of, setting
+from benchmarks.measure import Goal, Line, make_clocks, ratios, seconds_of, setting
 from eddy import wiring
 from eddy.tuples.arrays import Mask
 
@@ -148,7 +147,7 @@ def _compare(
 
 
 def _ours(query: eddy.Query, schema: pa.Schema, policy: str) -> Callable[[pa.RecordBatch], list[pa.RecordBatch]]:
-    engine = wiring.engine(query, {"a": schema}, policy, tables={}, clock=time.perf_counter, seed=SEED)
+    engine = wiring.engine(query, {"a": schema}, policy, tables={}, seed=SEED, **make_clocks())
     return lambda batch: list(engine.run({"a": batch}))
 
 

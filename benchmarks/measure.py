@@ -15,10 +15,12 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 import numpy as np
 import pyarrow as pa
+
+from eddy.clocks import make_work_clock
 
 Batch = TypeVar("Batch", bound=pa.RecordBatch | Mapping[str, pa.RecordBatch])
 Goal = tuple[Literal["at most", "at least"], float]
@@ -33,6 +35,23 @@ WARM = 3
 
 SEED = 0
 """The seed of the order in which contenders take their turns."""
+
+
+class Clocks(TypedDict):
+    """The clocks of an engine."""
+
+    clock: Clock
+    thinking: Clock
+    working: Clock
+
+
+def make_clocks() -> Clocks:
+    """Make the clocks that an engine of a user has.
+
+    By the wall alone a policy that thinks would pay for whatever else the machine does meanwhile, and give up classes
+    that pay.
+    """
+    return Clocks(clock=time.perf_counter, thinking=time.thread_time, working=make_work_clock())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ best order of each class, by hand, is the bound.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import pyarrow as pa
 import eddy
 from benchmarks import plots, polars_filters
 from benchmarks.growth import COUNTED, Case, Growth, growth
-from benchmarks.measure import Line
+from benchmarks.measure import Line, make_clocks
 from benchmarks.spark_filters import best_per_class, best_static, told_auto
 from eddy import wiring
 from eddy.jobs.experiments.workloads.burn import MaskFunction
@@ -141,7 +140,7 @@ def costly(operators: int, rows: int, cost_us: float = COST_US, counted: int = C
 
 def ours(query: eddy.Query, schema: pa.Schema, policy: PolicyChoice) -> Contender:
     """The engine with a policy as a user gets it."""
-    engine = wiring.engine(query, {"s": schema}, policy, tables={}, clock=time.perf_counter, seed=SEED)
+    engine = wiring.engine(query, {"s": schema}, policy, tables={}, seed=SEED, **make_clocks())
 
     def run(batch: pa.RecordBatch) -> Ints:
         return _ids(pa.Table.from_batches(engine.run({"s": batch}), schema=engine.schema).column("id"))

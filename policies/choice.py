@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from eddy.contracts import Policy, Setting
@@ -60,7 +61,8 @@ def offer(choice: str | Mapping[str, Any], offered: Mapping[str, Any]) -> Mappin
 def _build(make: Callable[..., Policy], setting: Setting, told: Mapping[str, Any], name: str) -> Policy:
     """Build a policy, or say how its class must be written."""
     try:
-        inspect.signature(make).bind(setting, **told)
+        signature = _read_signature(make) if isinstance(make, type) else inspect.signature(make)
+        signature.bind(setting, **told)
     except TypeError as error:
         raise QueryError(
             f'policy "{name}": it cannot be built as Name(setting, parameter=value, ...): {error}; '
@@ -69,6 +71,10 @@ def _build(make: Callable[..., Policy], setting: Setting, told: Mapping[str, Any
     if missing := sorted(getattr(make, "__abstractmethods__", ())):
         raise QueryError(f'policy "{name}": it has no {quote(missing)}; write it')
     return _check_contract(make(setting, **told), name)
+
+
+# An engine is built anew whenever its cell moves to another worker, and `auto` builds several policies for it.
+_read_signature = lru_cache(maxsize=64)(inspect.signature)
 
 
 def _check_contract(policy: Policy, name: str) -> Policy:
@@ -90,7 +96,7 @@ def policy_parameters(name: str) -> dict[str, Any]:
     >>> policy_parameters("lottery")
     {'half_life': 1000}
     """
-    found = list(inspect.signature(_policy(name)).parameters.values())
+    found = list(_read_signature(_policy(name)).parameters.values())
     if loose := [p.name for p in found[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]:
         raise QueryError(
             f'policy "{name}": expected keyword-only parameters, got {quote(loose)} without; '

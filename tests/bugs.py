@@ -900,8 +900,8 @@ BUGS = (
     Bug(
         name="cells do not hear how far streams have come",
         file="eddy/spark/parcels.py",
-        old="    if tell and latest is not None:\n",
-        new="    if tell and latest is None:\n",
+        old="    if any(one is not None for one in latest):\n",
+        new="    if any(one is None for one in latest):\n",
         tests=BEATS,
     ),
     Bug(
@@ -914,8 +914,8 @@ BUGS = (
     Bug(
         name="beats say how far streams were before the micro-batch",
         file="eddy/spark/cell.py",
-        old="engine.schema, next_one, self._cell)",
-        new="engine.schema, marked, self._cell)",
+        old="QueryMarks(now, following, heard, next_one)",
+        new="QueryMarks(now, following, heard, marked)",
         tests=BEATS,
     ),
     Bug(

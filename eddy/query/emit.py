@@ -10,12 +10,12 @@ These are ISTREAM, DSTREAM and RSTREAM of CQL; the last with EVERY, since all in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eddy.errors import QueryError, quote
-from eddy.query.inputs import Rows, Stream, Unbounded
-from eddy.query.validation import fill, read_length
+from eddy.query.inputs import Length, Rows, Stream, Unbounded
+from eddy.sql.values.tree import Place, TextSpan
 from eddy.tuples import event_time
 
 BEGIN, END = "begin", "end"
@@ -28,27 +28,29 @@ LEFT_AT, TICK = "left_at", "tick"
 
 
 @dataclass(frozen=True)
-class Every:
+class Every(Length):
     """Ticks: all multiples of a duration since 1970, or of a number where times are numbers.
 
     >>> Every("1 minute").ticks
     60000000
     """
 
-    length: str | int | float = field(compare=False)
-    ticks: int | float = field(init=False, repr=False)
-    """The distance of two ticks in microseconds, or in a numeric column's units."""
-    is_number: bool = field(init=False, repr=False)
-    """Whether it is in such units."""
+    KIND = "Every"
+
+    written: tuple[Place, TextSpan] | None = field(default=None, kw_only=True, compare=False, repr=False)
+    """The text of a statement and the place in it that says it."""
 
     def __post_init__(self) -> None:
-        fill(self, "ticks", read_length(self.length, "Every"))
-        fill(self, "is_number", not isinstance(self.length, str))
+        super().__post_init__()
         if not self.ticks:
             raise QueryError(f"Every: expected a length of more than 0 between two ticks, got {self.length!r}")
 
-    def __str__(self) -> str:
-        return f"Every({self.length!r})"
+    def make_error(self, message: str) -> QueryError:
+        """Make an error about ticks, at their place where a text says them."""
+        if self.written is None:
+            return QueryError(f"query: emit: {message}")
+        place, span = self.written
+        return place.error(message, span)
 
 
 Emit = str | Every
@@ -61,12 +63,22 @@ def name_time(emit: Emit) -> str | None:
     return LEFT_AT if emit == END else None
 
 
-def check_emit(emit: object, streams: tuple[Stream, ...]) -> None:
+def check_emit(emit: object, streams: Sequence[Stream]) -> None:
     """Refuse what nobody could tell."""
+    if not isinstance(emit, Every) and emit not in (BEGIN, END):
+        raise QueryError(f'query: emit: expected "{BEGIN}", "{END}" or Every("1 minute"), got {emit!r}')
     if emit == BEGIN:
         return
-    if emit != END and not isinstance(emit, Every):
-        raise QueryError(f'query: emit: expected "{BEGIN}", "{END}" or Every("1 minute"), got {emit!r}')
+    check_told(emit, streams)
+    if not may_end(emit, streams):
+        raise QueryError(
+            f"query: emit: no combination ever ends, since no stream has a window; give one of "
+            f'{quote(stream.name for stream in streams)} a Range or Rows, or take emit="{BEGIN}"'
+        )
+
+
+def check_told(emit: Emit, streams: Sequence[Stream]) -> None:
+    """Refuse streams of which nobody knows how far they have come, where combinations are told by that."""
     what = "the end of a combination" if emit == END else "who is there at a tick"
     for missing, lacks in (("time", "an event time"), ("delay", "a delay")):
         names = [stream.name for stream in streams if getattr(stream, missing) is None]
@@ -75,22 +87,23 @@ def check_emit(emit: object, streams: tuple[Stream, ...]) -> None:
                 f"query: emit: {what} is known once the watermark has passed it, so every stream needs {lacks}; got "
                 f"none for {quote(names)}"
             )
-    if emit == END and all(isinstance(stream.window, Unbounded) for stream in streams):
-        raise QueryError(
-            f"query: emit: no combination ever ends, since no stream has a window; give one of "
-            f'{quote(stream.name for stream in streams)} a Range or Rows, or take emit="{BEGIN}"'
-        )
+
+
+def may_end(emit: Emit, streams: Sequence[Stream]) -> bool:
+    """Tell whether combinations can end, where their ends are told."""
+    return emit != END or not all(isinstance(stream.window, Unbounded) for stream in streams)
 
 
 def check_clock(emit: Emit, kind: str | None, *, is_whole: bool) -> None:
     """Refuse ticks that are of another kind than the times of the streams, or lie between them."""
     if not isinstance(emit, Every):
         return
+    word, duration = ("Every", '"30 seconds"') if emit.written is None else ("EVERY", "INTERVAL 30 SECONDS")
     if emit.is_number != (kind == event_time.NUMBER):
-        wanted = "a number" if kind == event_time.NUMBER else 'a duration such as "30 seconds"'
-        raise QueryError(f"query: emit: times are {kind}, so the length of Every must be {wanted}; got {emit.length!r}")
+        wanted = "a number" if kind == event_time.NUMBER else f"a duration such as {duration}"
+        raise emit.make_error(f"times are {kind}, so the length of {word} must be {wanted}; got {emit.length!r}")
     if is_whole and emit.ticks != int(emit.ticks):
-        raise QueryError(f"query: emit: times are whole numbers, so the length of Every must be one; got {emit.length}")
+        raise emit.make_error(f"times are whole numbers, so the length of {word} must be one; got {emit.length}")
 
 
 def counts_rows(emit: Emit, stream: Stream) -> bool:

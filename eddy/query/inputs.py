@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from eddy.errors import QueryError, check_whole, quote
 from eddy.query.validation import check_name, fill, read_length, texts
@@ -27,7 +27,29 @@ WITHOUT_ARRIVED = (
 
 
 @dataclass(frozen=True)
-class Range:
+class Length:
+    """A length of event time: a duration, or a number."""
+
+    KIND: ClassVar[str] = "length"
+    """What errors call it."""
+
+    length: str | int | float = field(compare=False)
+    ticks: int | float = field(init=False, repr=False)
+    """The length in microseconds, or in a numeric column's units."""
+    is_number: bool = field(init=False, repr=False)
+    """Whether it is in such units."""
+
+    def __post_init__(self) -> None:
+        # Two lengths are equal when they are as long, however that is written.
+        fill(self, "ticks", read_length(self.length, self.KIND))
+        fill(self, "is_number", not isinstance(self.length, str))
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({self.length!r})"
+
+
+@dataclass(frozen=True)
+class Range(Length):
     """A window by event time: a duration, or a number.
 
     With `m` the largest event time in a combination, a row of the stream is inside when `m - time <= length`.
@@ -38,19 +60,7 @@ class Range:
     5
     """
 
-    length: str | int | float = field(compare=False)
-    ticks: int | float = field(init=False, repr=False)
-    """The window in microseconds, or in a numeric column's units."""
-    is_number: bool = field(init=False, repr=False)
-    """Whether it is in such units."""
-
-    def __post_init__(self) -> None:
-        # Two windows are equal when they are as long, however that is written.
-        fill(self, "ticks", read_length(self.length, "window Range"))
-        fill(self, "is_number", not isinstance(self.length, str))
-
-    def __str__(self) -> str:
-        return f"Range({self.length!r})"
+    KIND = "window Range"
 
 
 @dataclass(frozen=True)

@@ -265,8 +265,13 @@ class Query:
             if column.stream is None:
                 raise QueryError(f'select "{column.name}": names no stream; write "stream.{column.name}"')
             self._check_input(column.stream, f'select "{column}"')
-        own = [self.own_time] if self.own_time is not None else []
-        distinct("output column", [*(name for _, name in outputs), *own], "query: select")
+        names = [name for _, name in outputs]
+        distinct("output column", names, "query: select")
+        if self.own_time in names:
+            raise QueryError(
+                f'query: select: "{self.own_time}" is in the answer by itself, as its last column; leave it out, or '
+                "give a column of an input another name"
+            )
         return outputs
 
 

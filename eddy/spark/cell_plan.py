@@ -22,7 +22,7 @@ from eddy.query.shorthand import find_free
 from eddy.query.together.queries import QUERY, merge_schemas
 from eddy.spark import cell, checkpoint_guard
 from eddy.spark.after.beats import Beats
-from eddy.spark.before.frames import make_readable
+from eddy.spark.before.frames import check_watermark, make_readable
 from eddy.spark.before.own_sql import add_columns
 from eddy.spark.before.pushdown import describe_pushed, make_pushed_filters, mark_pushed
 from eddy.spark.layout.shared import SharedLayout, StreamLayout
@@ -187,6 +187,7 @@ class CellPlan:
         parcels = frame.select(*columns).mapInArrow(packer, PARCELS)
         if self.is_several or not plan.watermarked:
             return parcels
+        check_watermark(stream.name, plan.frames.streams[stream.name])
         return parcels.withWatermark("time", f"{count_delay(plan, stream)} milliseconds")
 
     def _find_frame(self, streams: Sequence[CellStream]) -> tuple[DataFrame, dict[str, str]]:

@@ -84,6 +84,8 @@ def _show_rows(checked: Checked, rows: int) -> Iterator[str]:
     told = ", ".join(f"{plural(table.num_rows, 'row')} of {name}" for name, table in data.items())
     found = run.results.num_rows
     yield f"{plural(found, 'result')} over a sample of {told}{f'; the first {SHOWN}' if found > SHOWN else ''}:"
+    if found and job.after is not None:
+        yield "the eddy's rows, as they are before Spark computes and groups them:"
     if found:
         yield run.results.slice(0, SHOWN).to_pandas().to_string(index=False)
 

@@ -91,6 +91,11 @@ LENGTH = ValueKind(
     fits=lambda value: _text(value) or (_number(value) and value >= 0),
     json={"anyOf": [_JSON_TEXT, _JSON_NUMBER]},
 )
+DISTANCE = ValueKind(
+    expected='a duration such as "30 seconds", or a number, of more than 0',
+    fits=lambda value: _text(value) or (_number(value) and value > 0),
+    json={"anyOf": [_JSON_TEXT, {"type": "number", "exclusiveMinimum": 0}]},
+)
 COST = ValueKind(
     expected='a number of 0 or more, or a time such as "20 milliseconds"', fits=LENGTH.fits, json=LENGTH.json
 )

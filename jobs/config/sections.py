@@ -22,6 +22,7 @@ from eddy.jobs.config.schema import (
     ANYTHING,
     COST,
     COUNT,
+    DISTANCE,
     FLAG,
     INDEX,
     INTERVAL,
@@ -86,9 +87,8 @@ QUERY = Section(
             choices=(BEGIN, END),
         ),
         "every": ConfigKey(
-            text="instead of `emit`: tell all combinations that are there at each multiple of a length, with that time "
-            "as `tick`",
-            kind=LENGTH,
+            text="instead of `emit`: tell all that are there at each multiple of a length, with that time as `tick`",
+            kind=DISTANCE,
         ),
         "max_fanout": ConfigKey(text="the most results in which one row arrives last; more are an error", kind=COUNT),
         "max_results": ConfigKey(text="the most results of a cell in one micro-batch; more are an error", kind=COUNT),

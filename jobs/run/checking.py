@@ -39,6 +39,9 @@ from eddy.wiring import PolicyChoice, describe_idle_index, engine, policy_parame
 
 Tried = TypeVar("Tried")
 
+STATED = "statement: "
+"""How an error begins that points into a statement."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
@@ -88,9 +91,11 @@ def _sources(job: Job) -> tuple[dict[str, JobSource], dict[str, pa.Schema]]:
     A source with a mistake may tell it a second time.
     """
     sources, schemas = {}, {}
+    origins = {stream.name: stream.origin for stream in job.query.streams if stream.origin in job.sources}
     for name, values in job.sources.items():
         kind, _ = _input(job, name)
-        path = (kind, name, "source")
+        # What is wrong with a source of several names stands at the first of them.
+        path = (kind, origins.get(name, name), "source")
         if not has_what_it_needs(kind, values):
             continue
         try:
@@ -269,7 +274,9 @@ def _try(job: Job, path: KeyPath, build: Callable[[], Tried]) -> Tried | None:
     try:
         return build()
     except QueryError as error:
-        job.mistakes.add(path, str(error))
+        told = str(error).removeprefix(STATED)
+        # What points into a statement stands there.
+        job.mistakes.add(path if told == str(error) else PLACE, told)
         return None
 
 

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import Store
-from eddy.errors import QueryError
 from eddy.operators.stored.columns import Growing, Rowwise, make_column, retain_rowwise
 from eddy.operators.stored.pages import Pages, make_page, read_pages
 from eddy.operators.stored.row_windows import NO_SERIAL, RowWindow
@@ -150,8 +149,8 @@ class HeldResults:
         #
         #     first [3 7]   counts [2 3]   ends [2 5]   ticks  3 4 | 7 8 9
         if float(counts.sum(dtype=np.float64)) > MOST_TOLD:
-            raise QueryError(
-                f"query: emit: more than {MOST_TOLD:,} results are there at ticks up to the watermark; take a longer "
+            raise emit.make_error(
+                f"more than {MOST_TOLD:,} results are there at ticks up to the watermark; take a longer "
                 "length between two ticks, or narrower windows"
             )
         ends = np.cumsum(counts)

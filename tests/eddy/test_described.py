@@ -107,6 +107,15 @@ def test_what_is_missing_is_said(streams: list[eddy.Stream], told: list[str]) ->
     assert [line for line in told if line not in text] == []
 
 
+def test_ticks_of_what_never_ends_come_with_a_warning() -> None:
+    stream = eddy.Stream("a", time="t", delay=1)
+    growing = "every tick tells all since the beginning, and the state grows"
+    asked = eddy.Query(streams=[stream], emit=eddy.Every(5))
+    assert growing in eddy.explain(asked)
+    assert growing not in eddy.explain(replace(asked, emit="begin"))
+    assert growing not in eddy.explain(replace(asked, streams=[replace(stream, window=eddy.Range(5))]))
+
+
 def test_only_queries_and_runs_are_explained() -> None:
     wrong: Any = {"a": 1}
     said = r"explain: expected a Query\(...\), a run, a Report, or the very frame that eddy.where gave, got dict"

@@ -20,6 +20,7 @@ JOINED = (
     "JOIN STREAM clicks WATERMARK at DELAY OF INTERVAL 1 MINUTE AS c ON o.user = c.user AND c.at <= o.at"
 )
 ONE = "FROM STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE AS o"
+BOUNDED = "FROM STREAM orders WATERMARK at DELAY OF INTERVAL 1 MINUTE [ROWS 1] AS o"
 
 BEFORE, AFTER = "before the eddy", "after the eddy"
 
@@ -106,6 +107,26 @@ REFUSED = [
         "p [PARTITION",
         "put the window inside of it",
     ),
+    # When combinations are told.
+    (f"DSTREAM(SELECT o.id {ONE})", "DSTREAM(", r"DSTREAM: no combination .* \[ROWS 1\], or write ISTREAM"),
+    ("DSTREAM(SELECT o.id FROM STREAM orders AS o)", "DSTREAM(", "needs an event time; .* write WATERMARK"),
+    (f"DSTREAM(SELECT o.id, left_at {BOUNDED})", "left_at", '"left_at" is in the answer by itself'),
+    (f"DSTREAM(SELECT o.id, o.at AS left_at {BOUNDED})", "o.at AS left_at", "give a column of an input another name"),
+    (f"SELECT RSTREAM(Tick, o.id) EVERY INTERVAL 1 DAY {ONE}", "Tick", '"tick" is in the answer by itself'),
+    (f"SELECT o.id {ONE} EVERY INTERVAL 1 MINUTE", "EVERY", "EVERY stands behind the bracket that closes RSTREAM"),
+    ("SELECT id FROM STREAM orders EVERY 5", "EVERY", r"as in RSTREAM\(SELECT \.\.\) EVERY INTERVAL 1 MINUTE"),
+    ("SELECT RSTREAM(id) FROM STREAM orders EVERY 5", "EVERY", r"or SELECT RSTREAM\(\.\.\) EVERY"),
+    ("RSTREAM(SELECT id FROM STREAM orders [ROWS 1] EVERY 5)", "EVERY", "behind the bracket that closes RSTREAM"),
+    (f"SELECT o.id {ONE} WHERE o.id > 1 EVERY 5", "EVERY", "behind the bracket that closes RSTREAM"),
+    (f"SELECT count(*) {ONE} GROUP BY o.at EVERY 5", "EVERY", "behind the bracket that closes RSTREAM"),
+    (f"SELECT count(*) AS n EVERY 5 {ONE}", "EVERY", "behind the bracket that closes RSTREAM"),
+    (f"DSTREAM(SELECT o.id {BOUNDED} WHERE left_at() > o.at)", "left_at", r"in the list, .* HAVING of DSTREAM"),
+    (
+        "RSTREAM(SELECT o.id FROM STREAM orders AS o JOIN u ON u.id = o.id AND o.at < Tick()) EVERY 5",
+        "Tick",
+        r"HAVING of RSTREAM\(\.\.\) EVERY \.\.",
+    ),
+    (f"SELECT o.id {JOINED} WHERE result_time() > c.at", "result_time", r"in a condition, write greatest\(\.\.\)"),
     # Texts that are cut off.
     (f"SELECT o.id {ONE} WHERE o.id = 'op", "'", "never closed"),
     (f"SELECT o.id {ONE} WHERE (o.id = 1", "", 'expected "[)]"'),

@@ -97,7 +97,8 @@ DATA = {"orders": ORDERS, "clicks": iter([CLICKS.slice(0, 2), CLICKS.slice(2)]),
 
 
 def answer(text: str, data: dict[str, Any], **more: Any) -> list[tuple[Any, ...]]:
-    found = eddy.run_local(eddy.Statement(text, streams=STREAMS, **more), data).results
+    streams = [one for one in STREAMS if f"STREAM {one.name}" in text]
+    found = eddy.run_local(eddy.Statement(text, streams=streams, **more), data).results
     return sorted(tuple(row.values()) for row in found.to_pylist())
 
 
@@ -133,6 +134,38 @@ def test_when_combinations_are_told(text: str, emit: str | eddy.Every) -> None:
     asked = eddy.Statement(text.format(TIMED)).query
     assert asked.emit == emit
     assert eddy.Statement(asked.sql(), streams=asked.streams).query == asked
+
+
+@pytest.mark.parametrize(
+    ("every", "said"),
+    [
+        ("INTERVAL 5 MINUTES", "times are a number, so the length of EVERY must be a number; got '5 minutes'"),
+        ("0.5", "times are whole numbers, so the length of EVERY must be one; got 0.5"),
+    ],
+)
+def test_ticks_of_another_kind_are_told_at_their_place(every: str, said: str) -> None:
+    told = eddy.Stream("orders", time="at", delay=1)
+    asked = eddy.Statement(f"RSTREAM(SELECT id FROM STREAM orders) EVERY {every}", streams=[told])
+    with pytest.raises(QueryError, match=rf"^statement: {said}\n(.|\n)*\^") as caught:
+        eddy.run_local(asked, {"orders": ORDERS})
+    _, line, mark = str(caught.value).split("\n")
+    assert line[mark.index("^") :].startswith("EVERY")
+
+
+def test_times_as_timestamps_want_a_duration() -> None:
+    asked = eddy.Statement("RSTREAM(SELECT id FROM STREAM o) EVERY 5", streams=[eddy.Stream("o", time="at", delay=1)])
+    moments = pa.table({"id": [1], "at": pa.array([1], pa.timestamp("us", "UTC"))})
+    with pytest.raises(QueryError, match="must be a duration such as INTERVAL 30 SECONDS; got 5"):
+        eddy.run_local(replace(asked, streams=[eddy.Stream("o", time="at", delay="1 second")]), {"o": moments})
+
+
+def test_every_may_be_a_name() -> None:
+    assert answer("SELECT every.id FROM STREAM orders EVERY WHERE every.id > 2", {"orders": ORDERS}) == [(3,)]
+
+
+def test_what_is_said_of_no_input_is_refused() -> None:
+    with pytest.raises(QueryError, match='statement: streams: unknown input "order"; did you mean "orders"'):
+        eddy.Statement("SELECT id FROM STREAM orders AS o", streams=[eddy.Stream("order", time="at")])
 
 
 def test_one_source_under_two_names() -> None:

@@ -79,6 +79,16 @@ def test_mistakes_are_told_at_their_keys(tmp_path: Path, old: str, new: str, tol
         read(tmp_path, JOB.replace(old, new))
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_is_wrong_with_the_source_is_told_once(tmp_path: Path, *, is_first: bool) -> None:
+    begin, first, second = JOB.replace('input = "web", ', "").replace("[streams", "\0[streams").split("\0")
+    job = read(tmp_path, "\n".join([begin, first, second] if is_first else [begin, second, first]))
+    with pytest.raises(
+        QueryError, match=r'job.toml": 1 mistake\n .*streams\.a\.source: workload "web": unknown input "a"'
+    ):
+        check(job)
+
+
 def test_the_rows_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
     found = feeds.answer(answer(read(tmp_path), spark), tmp_path / "checkpoint")
     assert {len(progress.sources) for progress in found.query.recentProgress} == {1}

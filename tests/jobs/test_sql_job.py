@@ -257,6 +257,7 @@ def test_groups_must_close(tmp_path: Path, changes: dict[str, str], told: str | 
         ("STREAM web AS w", "web AS w", None),
         ("AS w WHERE", "WATERMARK at DELAY OF INTERVAL 2 MINUTES AS w WHERE", "delay: the statement says 2 minutes"),
         ("[streams.web]", "[tables.web]", "leave the word STREAM out"),
+        ("w.at, w.agent", "RSTREAM(w.at) EVERY 5", "line 5, query.sql: times are a timestamp, so the length of EVERY"),
     ],
 )
 def test_mistakes_have_their_place(tmp_path: Path, old: str, new: str, told: str | None) -> None:
@@ -281,6 +282,21 @@ def test_the_command_tells_the_plan_and_shows_rows(tmp_path: Path, capsys: pytes
     expected = [row for row in data if row["size"] > 4000 and "script" in row["agent"]]
     assert f"{len(expected)} results over a sample of 500 rows of v; the first 20:" in told
     assert [line.split()[0] for line in told.splitlines()[-21:-1]] == [str(row["size"]) for row in expected[:20]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "grouped", "is_after"),
+    [("w.at", "", False), ("w.size + 1 AS more", "", True), ("count(*) AS n", "GROUP BY window(w.at, '1 hour')", True)],
+)
+def test_rows_before_spark_groups_them_are_called_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: str, grouped: str, *, is_after: bool
+) -> None:
+    read(tmp_path, JOB.replace("max_results = 9", ""))
+    text = f"SELECT {columns} FROM STREAM web AS w WHERE w.size > 4000 {grouped}"
+    assert cli.main(["sql", str(tmp_path / "job.toml"), text, "--sample", "500"]) == 0
+    assert (
+        "\nthe eddy's rows, as they are before Spark computes and groups them:\n" in capsys.readouterr().out
+    ) == is_after
 
 
 def test_statements_come_from_the_standard_input(

@@ -234,6 +234,8 @@ def list_windows(query: Query) -> Iterator[str]:
 
 def list_warnings(query: Query) -> Iterator[str]:
     """Warn of settings that are allowed, and seldom meant."""
+    if isinstance(query.emit, Every) and all(isinstance(stream.window, Unbounded) for stream in query.streams):
+        yield "no stream has a window: every tick tells all since the beginning, and the state grows"
     if len(query.streams) == 1:
         return
     horizons = find_horizons(query)

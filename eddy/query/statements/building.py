@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from eddy.errors import QueryError, unknown_name
-from eddy.query.emit import BEGIN, END, Emit, check_emit, name_time
+from eddy.errors import QueryError, quote, unknown_name
+from eddy.query.emit import BEGIN, END, Emit, check_told, may_end, name_time
 from eddy.query.filter import Filter
 from eddy.query.inputs import Range, Stream, Table, Unbounded, share_sources
 from eddy.query.join_graph import find_reachable
@@ -21,6 +21,7 @@ from eddy.query.statements.input_names import InputNames
 from eddy.query.statements.reading import split_conditions
 from eddy.query.statements.tree import WHERE, JoinKind, Source
 from eddy.sql.bind.writer import write, write_column, write_duration, write_name
+from eddy.sql.values.name_case import fold_case
 from eddy.sql.values.tree import Call, Column, Node, Ref, UserCall, join_conditions, list_refs, rename_refs
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class _Building:
             raise self.names.place.error("expected a stream; write STREAM before the name of one", sources[0].span)
         asked: dict[str, Any] = {"joins": [write(node) for node in joins], **existence}
         emit = self._read_emit([*streams.values()])
+        self._check_own_time(name_time(emit))
         is_plain = self.asked.tree.is_selection and not self._repeats_names()
         after = None if is_plain else make_after(self.asked.tree, self.names, [*streams.values()], name_time(emit))
         query = Query(
@@ -102,10 +104,35 @@ class _Building:
             )
         emit = told.every or END
         try:
-            check_emit(emit, tuple(streams))
+            check_told(emit, streams)
         except QueryError as error:
-            raise self.names.place.error(str(error).removeprefix("query: emit: "), told.span) from None
+            way_out = "write WATERMARK time DELAY OF INTERVAL .. behind its name, or say it in streams="
+            message = f"{str(error).removeprefix('query: emit: ')}; {way_out}"
+            raise self.names.place.error(message, told.span) from None
+        if not may_end(emit, streams):
+            raise self.names.place.error(
+                "DSTREAM: no combination ever ends, since no stream has a window; give one of "
+                f"{quote(one.name for one in streams)} a window such as [RANGE 10 MINUTES] or [ROWS 1], or write "
+                "ISTREAM, which tells each as it begins",
+                told.span,
+            )
         return emit
+
+    def _check_own_time(self, own: str | None) -> None:
+        """Refuse columns that are called like the time that an answer has of itself."""
+        for one in self.asked.tree.selected if own is not None and self.asked.tree.is_selection else ():
+            is_bare = one.column is not None and one.column.bare and self._is_own_time(one.column, str(own))
+            if is_bare or own in [name for _, name in self.names.read_selected(one)]:
+                raise self.names.place.error(
+                    f'"{own}" is in the answer by itself, as its last column; leave it out here, or give a column of '
+                    "an input another name",
+                    one.span,
+                )
+
+    def _is_own_time(self, ref: Ref, own: str) -> bool:
+        """Tell whether a name without an input is that of the answer's own time, and no column's."""
+        name = ref.column.name
+        return fold_case(name) == fold_case(own) and self.names.find_written([name], ref.span) is None
 
     def _is_join(self, node: Node) -> bool:
         """Tell whether a condition is one between inputs; one that a hint names is a filter over several."""

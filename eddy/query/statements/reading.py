@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from eddy.errors import QueryError
+from eddy.query.emit import LEFT_AT, TICK
+from eddy.query.statements.after import RESULT_TIME
 from eddy.query.statements.spark_words import FLINK, NO_RANKS, refuse_words, split_alias
 from eddy.query.statements.tree import JoinKind, Selected, SelectTree, Source, Told, Watermark, Written
 from eddy.query.statements.views import Named, add_clock, make_view
@@ -60,12 +62,21 @@ _TOLD = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _AFTER_ENTRY = frozenset({",", "FROM", "AS"})
 _AFTER_GROUP = frozenset({"HAVING", ")", ";", *_REFUSED}) - {"WINDOW"}  # a function that makes groups, too
 _VALUES = frozenset({"NOT", "NULL", "TRUE", "FALSE", "CASE", "INTERVAL"})
+_ELSEWHERE = {
+    LEFT_AT: f'"{LEFT_AT}" is known when a combination ends, and conditions are asked before; it may stand in the '
+    "list, in GROUP BY and in HAVING of DSTREAM(..)",
+    TICK: f'"{TICK}" is known when combinations are told, and conditions are asked before; it may stand in the list, '
+    "in GROUP BY and in HAVING of RSTREAM(..) EVERY ..",
+    RESULT_TIME: f'"{RESULT_TIME}" may stand in the list, in GROUP BY and in HAVING; in a condition, write '
+    "greatest(..) of the times of the streams",
+}
+"""The functions of results, which conditions do not know."""
 _OPENING, _CLOSING = frozenset({"(", "["}), frozenset({")", "]"})
 
 
 def read_statement(place: Place, functions: Collection[str] = ()) -> SelectTree:
     """Read a text that is one statement; `functions` are the names of predicates in Python."""
-    reader = TokenReader(place, functions)
+    reader = TokenReader(place, functions, _ELSEWHERE)
     named = _read_named(reader, place)
     opened = _open_told(reader)
     tree = _read_select(reader, place, named)
@@ -116,6 +127,7 @@ def _open_told(reader: TokenReader) -> Token | None:
 
 def _close_told(reader: TokenReader, opened: Token) -> Told:
     """Read what closes it, and the ticks that may stand behind RSTREAM."""
+    _refuse_every(reader)
     reader.expect(")", f"to close {opened.key}")
     word = reader.now
     if word.key != "EVERY":
@@ -132,6 +144,7 @@ def _read_select(reader: TokenReader, place: Place, named: Named) -> SelectTree:
     distinct = reader.accept("DISTINCT") is not None
     selected = reader.read_list(_read_selected)
     told = None if opened is None else _close_told(reader, opened)
+    _refuse_every(reader)
     reader.expect("FROM", "after the select list")
     sources = list(_read_sources(reader, place, named))
     where = _read_boolean(reader) if reader.accept("WHERE") else None
@@ -167,6 +180,8 @@ def _read_written(reader: TokenReader, following: Collection[str], place: str) -
         depth += (reader.now.key in _OPENING) - (reader.now.key in _CLOSING)
         if depth > DEEPEST_BRACKETS:
             raise reader.too_deep(DEEPEST_BRACKETS, reader.now)
+        if not depth:
+            _refuse_every(reader)
         words.append(reader.take())
     if not words:
         raise reader.stuck(f"expected an expression after {place}")
@@ -276,6 +291,7 @@ def _read_source(reader: TokenReader, kind: JoinKind, place: Place, named: Named
         base = _read_named_input(reader)
     watermark = _read_watermark(reader) if _accept_before_name(reader, "WATERMARK") else None
     window = read_window(reader) if reader.now.key == "[" else None
+    _refuse_every(reader)
     alias = grammar.alias(reader, _FOLLOWING) or base.alias
     if reader.now.key == "[":
         raise reader.error("a window stands before the alias, as in orders [RANGE 10 MINUTES] AS o", reader.now)
@@ -351,8 +367,20 @@ def _read_shared_column(reader: TokenReader) -> Ref:
 
 def _refuse_beyond(reader: TokenReader) -> None:
     """Refuse clauses that are none of ours."""
+    _refuse_every(reader)
     if reader.now.key in _REFUSED:
         raise reader.error(f"{reader.now.key}: {_REFUSED[reader.now.key]}", reader.now)
+
+
+def _refuse_every(reader: TokenReader) -> None:
+    """Refuse ticks that stand elsewhere than behind RSTREAM; `every` alone may be a name."""
+    behind = reader.look_ahead()
+    if reader.now.key == "EVERY" and (behind.kind == "number" or behind.key == "INTERVAL"):
+        raise reader.error(
+            "EVERY stands behind the bracket that closes RSTREAM, as in RSTREAM(SELECT ..) EVERY INTERVAL 1 MINUTE, or "
+            "SELECT RSTREAM(..) EVERY INTERVAL 1 MINUTE FROM ..",
+            reader.now,
+        )
 
 
 def _refuse_rest(reader: TokenReader) -> None:

@@ -83,6 +83,7 @@ class Statement:
                 raise unknown_name("function", name, self.functions, where=f"{WHERE}: ways")
         fill(self, "tree", read_statement(Place(WHERE, self.text, ONLY_SPARK), frozenset(self.functions)))
         self._check_aliases()
+        self._check_streams()
         self._check_hints()
 
     @property
@@ -162,6 +163,13 @@ class Statement:
             if fold_case(one.alias) in seen:
                 raise self.tree.place.error(f'two inputs are called "{one.alias}"; give one another alias', one.span)
             seen.add(fold_case(one.alias))
+
+    def _check_streams(self) -> None:
+        """Refuse what is said of a stream that the text has not."""
+        known = {*self.sources, *self.sources.values()}
+        for one in self.streams:
+            if find_own(one.name, known) not in known:
+                raise unknown_name("input", one.name, known, where=f"{WHERE}: streams")
 
     def _check_hints(self) -> None:
         for name, values in self.tree.hints:

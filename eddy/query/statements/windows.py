@@ -47,10 +47,11 @@ def read_every(reader: TokenReader) -> Every:
     """Read the length between two ticks, from EVERY on."""
     word = reader.take()
     length = _read_span(reader, word)
+    span = reader.span(word.start)
     try:
-        return Every(length)
+        return Every(length, written=(reader.place, span))
     except QueryError:
-        raise reader.error("expected a length of more than 0 between two ticks", reader.span(word.start)) from None
+        raise reader.error("expected a length of more than 0 between two ticks", span) from None
 
 
 def _read_span(reader: TokenReader, word: Token) -> str | int | float:

@@ -5,8 +5,11 @@ What the engine would complain of is left to it (`eddy.query.binding`). Here is 
 
 from __future__ import annotations
 
+import io
+import re
 from collections import Counter
 from collections.abc import Mapping, Set
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +32,12 @@ from eddy.tuples.arrow import one_batch
 
 LARGEST_TABLE = 256 << 20
 """Bytes of a lookup table: every worker holds it, and each of its cells holds a copy with indexes."""
+
+WATERMARK = re.compile(r"^[\s:|+'~-]*EventTimeWatermark ", re.MULTILINE)
+"""The line of a plan that Spark writes for a `withWatermark`."""
+
+MAY_REDEFINE = "spark.sql.streaming.statefulOperator.allowMultiple"
+"""Where it is "false", Spark takes a watermark above another one."""
 
 
 Needed = Set[tuple[str, tuple[str, int]]] | None
@@ -72,6 +81,24 @@ def read(query: Query, given: Mapping[str, Any]) -> Frames:
     return Frames(
         spark=spark, streams=streams, tables=tables, fields=known, schemas=schemas, case_sensitive=case_sensitive
     )
+
+
+def check_watermark(name: str, frame: DataFrame) -> None:
+    """Refuse a frame with a watermark of its own, where the query declares its own above it.
+
+    Spark would refuse it when the query runs. The plan tells, since columns may keep the mark of a watermark that is
+    gone, and lose that of one that is there.
+    """
+    written = io.StringIO()
+    with redirect_stdout(written):
+        frame.explain("extended")  # of a view Spark has a logical plan alone
+    if WATERMARK.search(written.getvalue()) and frame.sparkSession.conf.get(MAY_REDEFINE, "true") != "false":
+        raise QueryError(
+            f'frame "{name}": expected one without a watermark, since Spark takes one only, and the query declares '
+            "it; got one from withWatermark; leave it out of the frame or view, and say in the query alone how late "
+            f'rows may be: Stream("{name}", time="at", delay="1 minute"), or WATERMARK at DELAY OF INTERVAL 1 MINUTE '
+            "in a statement"
+        )
 
 
 def make_readable(frame: DataFrame) -> tuple[DataFrame, Mapping[str, str]]:

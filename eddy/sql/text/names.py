@@ -106,6 +106,8 @@ _IN_PYTHON = "; one in Python is a filter of its own, or in a statement one of f
 def resolve(token: Token, reader: TokenReader) -> str:
     """Find the one name of a function, or say what is known."""
     name = token.text.lower()
+    if name in reader.elsewhere:
+        raise reader.error(reader.elsewhere[name], token)
     if name in _AGGREGATES:
         raise reader.error(f'"{name}" is an aggregate function; an expression looks at one row at a time', token)
     if name in _WINDOWS:

@@ -9,9 +9,10 @@ A long list of literals, as after IN, is one token: there may be hundreds of tho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
 from eddy.errors import QueryError, SparkOnlyError
@@ -29,12 +30,16 @@ HIGHEST = 100
 class TokenReader:
     """Reads tokens from left to right; `functions` are the names of predicates in Python that it may meet.
 
-    `now` is the token that comes next.
+    `elsewhere` says of functions that have no place in conditions where they have one. `now` is the token that comes
+    next.
     """
 
-    def __init__(self, place: Place, functions: Collection[str] = ()) -> None:
+    def __init__(
+        self, place: Place, functions: Collection[str] = (), elsewhere: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.place = place
         self.functions = functions
+        self.elsewhere = elsewhere
         self._tokens = list(tokens(place))
         self._at, self.now = 0, self._tokens[0]
         self._level = 0

@@ -85,3 +85,18 @@ def test_times_and_statements_do_not_mix(spark: SparkSession, tmp_path: Path) ->
         pytest.raises(QueryError, match="the statement computes its columns, and says by what time groups close"),
     ):
         eddy.attach("SELECT l.v + 1 AS w FROM STREAM lefts AS l", time="ts")
+
+
+@WATERMARKS_IN_SQL
+def test_a_view_has_no_watermark_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    text = f"SELECT count(*) AS n {JOINED} GROUP BY window(l.ts, '10 seconds')"
+    with views(spark, tmp_path / "in"):
+        own = spark.table("lefts").withWatermark("ts", "3 seconds")
+        for view in (own, own.selectExpr("k", "v", "ts + INTERVAL 0 SECONDS AS ts")):
+            view.createOrReplaceTempView("lefts")
+            with pytest.raises(QueryError, match=r'^frame "l": expected one without a wat.* got one from withW'):
+                eddy.attach(text)
+        # A schema that was taken from such a frame has its mark, and is no watermark.
+        marked = spark.readStream.schema(own.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in/lefts"))
+        marked.createOrReplaceTempView("lefts")
+        assert feeds.answer(eddy.attach(text), tmp_path / "ours").results.num_rows > 0
