@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -71,7 +71,7 @@ class CellInputs:
             streams=streams,
             schemas={source: merge_fields(found) for source, found in read.items()},
             keys={one.name: bindings[one.query].keys[one.stream.name] for one in streams},
-            tick_type=next(iter(bindings.values())).tick_type,
+            tick_type=find_tick_type(bindings.values()),
             in_order=any(_meets_others(binding) for binding in bindings.values()),
         )
 
@@ -110,6 +110,12 @@ class CellInputs:
             origins = tuple(one.stream.origin for one in streams)
             found.setdefault(origins, []).append([one.name for one in streams])
         return found
+
+
+def find_tick_type(bindings: Collection[Binding]) -> Any:
+    """Find the type in which times of a cell are compared; queries whose streams have none go by that of the others."""
+    timed = [binding for binding in bindings if binding.clock is not None]
+    return next(iter([*timed, *bindings])).tick_type
 
 
 def _group(streams: Sequence[CellStream], by: Any) -> dict[str, list[CellStream]]:

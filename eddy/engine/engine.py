@@ -238,6 +238,7 @@ class Engine:
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that is damaged, or of another query: also one with other filters."""
         saved = read_parts(*unpack(snapshot))
+        check_number(saved, self.lanes)
         for name, lane in self.lanes.items():
             fingerprint.check_same(saved[name][0]["query"], lane.parts)
 
@@ -278,7 +279,8 @@ class Engine:
             return False
         if ALONE in self.lanes:
             self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
-        return True
+            return True
+        return False
 
     def _find_others(self, one: CellStream, changes: Mapping[str, FilterChange]) -> Others:
         """Find what is other of a stream's filters than in a snapshot; nothing of a query that was not in it is."""

@@ -38,10 +38,15 @@ from eddy.tuples.arrow import merge_fields
 
 @dataclass(frozen=True)
 class CellPlan:
-    """The queries of each cell as they are run, and the frames of sources that none of them reads."""
+    """The queries of each cell as they are run, and the frames of sources that none of them reads.
+
+    Where there are several queries `most` cells are called in each micro-batch, whether any of them has a row there:
+    queries come and go, and no cell may have old news of them.
+    """
 
     queries: Mapping[str, AttachPlan]
     unread: Mapping[str, DataFrame] | None = None
+    most: int = 1
 
     @cached_property
     def inputs(self) -> CellInputs:
@@ -56,7 +61,7 @@ class CellPlan:
     @property
     def cells(self) -> int:
         """The number of cells: each query has the first ones."""
-        return max(plan.layout.cells for plan in self.queries.values())
+        return max(self.most, *(plan.layout.cells for plan in self.queries.values()))
 
     @property
     def is_several(self) -> bool:
@@ -126,6 +131,7 @@ class CellPlan:
             sources=sources,
             columns=self.inputs.schemas,
             unread=sorted(self.unread or {}),
+            cells=self.cells,
             answer=merge_schemas(schemas) if self.is_several else None,
         )
 
@@ -168,7 +174,7 @@ class CellPlan:
         It is on the largest event time of each parcel: declared before `mapInArrow` a watermark is not visible after
         it. The columns go without their names, since Spark does not find one there that has a dot in it.
         """
-        (_, owner, stream), tell = streams[0], self.cells if self.tells and streams[0].stream.time is not None else 0
+        (_, owner, stream), tell = streams[0], self.cells if self.tells else 0
         plan = self.queries[owner]
         found, marked = self._find_frame(streams)
         layout = plan.layout

@@ -54,7 +54,7 @@ def check(shipped: Shipped, state: GroupState) -> str:
             return told
     told_of = {name: _describe(one) for name, one in shipped.queries.items()}
     alone = told_of.get(ALONE)
-    noted = pack(alone or {QUERIES: told_of, "sources": _list_sources(shipped)}, {})
+    noted = pack(alone or {QUERIES: told_of, "sources": _list_sources(shipped), "cells": shipped.cells}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
 
@@ -75,6 +75,7 @@ class _Noted:
 
     queries: Mapping[str, Mapping[str, Any]]
     sources: Sequence[str] | None
+    cells: int | None
 
     @property
     def parts(self) -> Mapping[str, Mapping[str, str]]:
@@ -85,7 +86,7 @@ class _Noted:
     def restore(self, snapshot: Snapshot) -> None:
         """Read it."""
         saved, _ = unpack(snapshot)
-        self.sources = saved.get("sources")
+        self.sources, self.cells = saved.get("sources"), saved.get("cells")
         self.queries = saved.get(QUERIES, {ALONE: saved})
         for one in self.queries.values():
             dict(one["query"]), dict(one["layout"])
@@ -107,7 +108,12 @@ class _Noted:
         return "; ".join(told)
 
     def _check_sources(self, shipped: Shipped) -> None:
-        """Refuse other sources: Spark's checkpoint has how far each of them has been read."""
+        """Refuse other sources, of which Spark's checkpoint has how far each has been read, and other cells."""
+        if self.cells not in (None, shipped.cells):
+            raise CheckpointError(
+                f"checkpoint: its queries share {self.cells} cells, this start has {shipped.cells}; go back to the "
+                "cells that it was begun with, or begin a new checkpoint"
+            )
         wanted = _list_sources(shipped)
         if self.sources is not None and [*self.sources] != wanted:
             raise CheckpointError(

@@ -59,8 +59,8 @@ class Shipped:
     """Everything that a worker needs.
 
     Values are plain, and the user's code is bytes. `sources` has the streams of each source, by the names that cells
-    have for them, and `columns` its columns; nobody asks about those that are `unread`. `answer` is the schema of the
-    common answer of several queries. `flush` is how many rows make Spark send on what it holds.
+    have for them, and `columns` its columns; nobody asks about those that are `unread`. Several queries share so many
+    `cells`, and `answer` is the schema of their common answer. `flush` is how many rows make Spark send what it holds.
     """
 
     token: str
@@ -76,6 +76,7 @@ class Shipped:
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     columns: Mapping[str, pa.Schema] = field(default_factory=dict)
     unread: Sequence[str] = ()
+    cells: int = 1
     answer: pa.Schema | None = None
 
     def engine(self, cell: int) -> Engine:

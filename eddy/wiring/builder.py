@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import Operator, Store
-from eddy.engine.cell_inputs import ALONE, name_input
+from eddy.engine.cell_inputs import ALONE, find_tick_type, name_input
 from eddy.engine.machinery import Machinery, SourceRows
 from eddy.kernels.choice import choose_kernels
 from eddy.operators.cache.room import Caches
@@ -59,7 +59,7 @@ def build_rows(bindings: Mapping[str, Binding]) -> dict[str, SourceRows]:
             read.setdefault(origin, set()).update(binding.find_stored(name).names)
     if ALONE in bindings and passes(bindings[ALONE].query):
         return {name: Passing(_pick(schema, read[name])) for name, schema in schemas.items()}
-    tick_type, several = next(iter(bindings.values())).tick_type, ALONE not in bindings
+    tick_type, several = find_tick_type(bindings.values()), ALONE not in bindings
     return {
         name: SharedRows(_pick(schema, read[name]), time=times.get(name), tick_type=tick_type, several=several)
         for name, schema in schemas.items()

@@ -10,10 +10,10 @@ import pyarrow as pa
 from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Setting
 from eddy.engine import Engine
-from eddy.engine.cell_inputs import ALONE
+from eddy.engine.cell_inputs import ALONE, write_place
 from eddy.engine.lane import Asked
 from eddy.engine.machinery import SourceRows
-from eddy.errors import check_choice, check_whole, warn
+from eddy.errors import Within, check_choice, check_whole, warn
 from eddy.observe.prices import Prices
 from eddy.operators.cache.room import DEFAULT_MEMORY, Caches
 from eddy.operators.stored import pages
@@ -26,6 +26,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.join_graph import probe_name
 from eddy.query.pushed_filter import PushedFilter
 from eddy.query.state_need import CACHE_STATES, FORGET, KEEP
+from eddy.query.together.queries import check_clocks
 from eddy.sql import Column
 from eddy.wiring.builder import Builder, build_rows, store_tables
 
@@ -114,12 +115,16 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
 def engine_together(begun: Mapping[str, Begun], tables: Mapping[str, pa.RecordBatch], tools: Tools) -> Engine:
     """Build the engine of one cell for some queries; one that has it for itself is called `ALONE`."""
     known = {name: table.schema for name, table in tables.items()}
-    bindings = {
-        name: bind(one.query, {**{n: s for n, s in known.items() if n in one.query.given}, **one.schemas})
-        for name, one in begun.items()
-    }
+    bindings, asked = {}, {}
+    for name, one in begun.items():
+        with Within(write_place(name)):
+            schemas = {n: s for n, s in known.items() if n in one.query.given}
+            bindings[name] = bind(one.query, {**schemas, **one.schemas})
+    check_clocks(bindings)
     rows = build_rows(bindings)
-    asked = {name: _ask(name, begun[name], binding, rows, tools) for name, binding in bindings.items()}
+    for name, binding in bindings.items():
+        with Within(write_place(name)):
+            asked[name] = _ask(name, begun[name], binding, rows, tools)
     store_tables(tables, rows)
     return Engine(asked, rows, clock=tools.clock, seed=(tools.seed, tools.cell))
 

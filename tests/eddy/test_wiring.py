@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -114,6 +115,26 @@ def test_what_is_wrong_is_said_as_an_engine_would_say_it(policy: Any, changes: d
         return str(caught.value)
 
     assert said(read) == said(build)
+
+
+def test_of_several_queries_an_error_says_which() -> None:
+    right, wrong = eddy.Query(name="right", streams=[eddy.Stream("b", time="ts")]), query(where="x > 1")
+    data = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+    with pytest.raises(eddy.QueryError, match=r'^query "wrong": filter "f": unknown column "x"'):
+        eddy.run_local(eddy.Queries([right, replace(wrong, name="wrong")]), data)
+    with pytest.raises(eddy.QueryError, match=r'^query "right": policy "fixed": order: unknown operator "f"'):
+        eddy.run_local(eddy.Queries([right]), {"b": data["b"]}, policy={"name": "fixed", "order": ["f"]})
+
+
+def test_queries_that_share_a_stream_compare_times_as_one_type() -> None:
+    """A stream of whole times may be beside one of fractions: rows have one time in all queries."""
+    whole, parts = (pa.table({"k": [1], "ts": pa.array([1], kind)}) for kind in (pa.int64(), pa.float64()))
+    pairs = [
+        eddy.Query(name=f"a{n}", streams=[eddy.Stream(s, time="ts") for s in ("a", n)], joins=[f"a.k = {n}.k"])
+        for n in "bc"
+    ]
+    with pytest.raises(eddy.QueryError, match='queries: the times of "ab" and "ac" are of other types'):
+        eddy.run_local(eddy.Queries(pairs), {"a": whole, "b": whole, "c": parts})
 
 
 class OnlyPlan(Policy):

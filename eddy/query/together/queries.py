@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -98,6 +98,7 @@ class Queries:
                     f'queries: "{source}" is a stream {_write_owner(first)}, and a table in "{owner}"; call one of '
                     "them otherwise"
                 )
+            self._check_names(source)
             for owner, other in others:
                 for key, told in one.shared_settings.items():
                     if told != other.shared_settings[key]:
@@ -106,6 +107,15 @@ class Queries:
                             f", {getattr(other, key)!r} {_write_owner(owner)}; its rows are admitted once, so say the "
                             "same in all queries, or attach them apart"
                         )
+
+    def _check_names(self, source: str) -> None:
+        """Refuse a source that is called as another query calls a stream of another source."""
+        for owner, stream in self._list_streams():
+            if stream.name == source != stream.origin:
+                raise QueryError(
+                    f'queries: "{source}" is a source, and {_write_owner(owner)} a stream of another one, '
+                    f'"{stream.origin}"; call one of them otherwise'
+                )
 
     def _check_linked(self) -> None:
         """Refuse queries that have nothing to do with each other, unless somebody says what holds them together."""
@@ -141,7 +151,11 @@ def pick_inputs(query: Query, arranged: Mapping[str, Given]) -> dict[str, Given]
 
 def check_clocks(bindings: Mapping[str, Binding]) -> None:
     """Refuse queries whose times are compared as other types: the rows that they share have one time each."""
-    (first, one), *others = bindings.items()
+    # Streams without a time, which are filtered alone, have none to differ in.
+    timed = [(name, binding) for name, binding in bindings.items() if binding.clock is not None]
+    if not timed:
+        return
+    (first, one), *others = timed
     for name, other in others:
         if other.tick_type is not one.tick_type or other.clock != one.clock:
             raise QueryError(
@@ -154,15 +168,23 @@ QUERY = "query"
 """The column of a common answer that says whose row it is."""
 
 
-def merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Make the schema of one answer for all queries: a column of each name, and whose row it is."""
-    fields: dict[str, tuple[str, pa.Field]] = {}
+def merge_schemas(schemas: Mapping[str, pa.Schema], fold: Callable[[str], Hashable] = str) -> pa.Schema:
+    """Make the schema of one answer for all queries: a column of each name, and whose row it is.
+
+    Names of which `fold` makes the same stand for one column.
+    """
+    fields: dict[Hashable, tuple[str, pa.Field]] = {}
     for query, schema in schemas.items():
         for one in schema:
-            owner, known = fields.setdefault(one.name, (query, one))
-            if one.name == QUERY:
+            owner, known = fields.setdefault(fold(one.name), (query, one))
+            if known.name != one.name:
                 raise QueryError(
-                    f'queries: "{query}" has a column "{QUERY}", as the one that says whose row it is; give it '
+                    f'queries: column "{known.name}" of "{owner}" and "{one.name}" of "{query}" differ in case only, '
+                    "and Spark takes them for one; spell them alike, or give one of them another name in select"
+                )
+            if fold(one.name) == fold(QUERY):
+                raise QueryError(
+                    f'queries: "{query}" has a column "{one.name}", as the one that says whose row it is; give it '
                     "another name in select"
                 )
             if known.type != one.type:

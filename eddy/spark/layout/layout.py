@@ -84,6 +84,10 @@ class Layout:
                 f'layout: rows of "{stream}": expected the columns {self.schemas[stream].to_string()}, '
                 f"got {batch.schema.to_string()}; hand over the batches that the layout was planned for"
             )
+        return self.divide(stream, batch)
+
+    def divide(self, stream: str, batch: pa.RecordBatch) -> list[Placed]:
+        """Give the rows of each cell; they may have more columns, which other queries read."""
         if self.cells == 1 or not batch.num_rows:
             return [Placed(0, batch, None)] if batch.num_rows else []
         rows, cells, copied = self.find_targets(stream, batch)

@@ -53,7 +53,9 @@ class SharedLayout:
         """The names under which rows go the same way."""
         found: dict[object, list[str]] = {}
         for name, (layout, stream) in self.names.items():
-            found.setdefault(layout.find_way(stream) or (name, stream), []).append(name)
+            way = layout.find_way(stream)
+            # The way to a lone cell is an empty one.
+            found.setdefault((name, stream) if way is None else way, []).append(name)
         return list(found.values())
 
     def place(self, batch: pa.RecordBatch, wanted: Mapping[str, Mask]) -> list[PlacedShared]:
@@ -67,7 +69,7 @@ class SharedLayout:
             layout, stream = next(iter(self.names.values()))
             return [
                 PlacedShared(cell, rows, {}, {} if copied is None else dict.fromkeys(self.names, copied))
-                for cell, rows, copied in layout.place(stream, batch)
+                for cell, rows, copied in layout.divide(stream, batch)
             ]
         # A row in a cell is one number, so that those of all names are merged by a sort:
         #

@@ -44,7 +44,10 @@ def each(functions: Mapping[str, Taker]) -> Taker:
             raise QueryError(f'each: "{name}": expected a function of a frame and a number, got {function!r}')
 
     def take(frame: DataFrame, batch: int) -> None:
-        list_columns(frame, "each")
+        known = list_columns(frame, "each")
+        for name in functions:
+            if name not in known:
+                raise unknown_name("query", str(name), known, where="each")
         # All functions read the rows; without this Spark would answer the queries once for each.
         frame.persist()
         try:

@@ -11,10 +11,12 @@ from pyspark.sql import DataFrame
 from eddy.engine.cell_inputs import write_place
 from eddy.errors import QueryError, Within, unknown_name, write_repr
 from eddy.query import Query
+from eddy.query.shorthand import find_fold
 from eddy.query.together.queries import Queries, check_clocks, merge_schemas, pick_inputs
 from eddy.spark import session, workers
 from eddy.spark.before.frames import read, read_table
 from eddy.spark.cell_plan import CellPlan
+from eddy.spark.layout.planning import CELLS
 from eddy.spark.plan import AttachPlan, Options, plan_query
 from eddy.spark.stream import check_options
 from eddy.spark.versions import check_quotes
@@ -33,9 +35,11 @@ def attach(queries: Queries, given: Mapping[str, Any], options: Options) -> Data
         with Within(write_place(name)):
             plans[name] = _plan(query, arranged, options)
     check_clocks({name: plan.binding for name, plan in plans.items()})
-    merge_schemas({name: plan.binding.schema for name, plan in plans.items()})
+    is_sensitive = next(iter(plans.values())).frames.case_sensitive
+    merge_schemas({name: plan.binding.schema for name, plan in plans.items()}, find_fold(case_sensitive=is_sensitive))
     known = {source for query in queries.members for source in query.sources}
-    cells = CellPlan(plans, {name: arranged[name] for name in queries.sources if name not in known})
+    unread = {name: arranged[name] for name in queries.sources if name not in known}
+    cells = CellPlan(plans, unread, options.cells or CELLS)
     session.check(spark)
     session.look_at_partitions(spark, cells.cells)
     with workers.suit_workers(spark):

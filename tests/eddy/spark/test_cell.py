@@ -283,6 +283,27 @@ def test_each_task_with_rows_asks_the_guard() -> None:
     assert list(checkpoint_guard.label_with_state(iter([]))) == []
 
 
+def test_the_guard_knows_the_queries_sources_and_cells_of_a_set() -> None:
+    schemas = {name: tables[0].schema for name, tables in STREAMS.items()}
+    alone = shipped(query(), layout=plan_layout(bind(query(), schemas), 2).describe())
+    (asked,) = alone.queries.values()
+    given, held = replace(alone, queries={"x": asked, "y": asked}, cells=4), state()
+    assert checkpoint_guard.check(given, held) == ""
+    another = replace(asked, parts={'table "t"': "a table"})
+    others = [
+        (replace(given, cells=2), "its queries share 4 cells, this start has 2"),
+        (replace(given, unread=["z"]), 'its sources are "a", "b", this start has "a", "b", "z"'),
+        (alone, "it belongs to several queries, this start has one query"),
+        (replace(given, queries={"x": another}), 'query "x": checkpoint: it belongs to another query'),
+    ]
+    for other, message in others:
+        with pytest.raises(eddy.CheckpointError, match=message):
+            checkpoint_guard.check(other, state(held.get))
+    told = checkpoint_guard.check(replace(given, queries={"y": asked, "z": asked}), state(held.get))
+    added = 'queries added: "z"; they begin now, and see no row that came before'
+    assert told == f'{added}; queries removed: "x"; what they knew is forgotten'
+
+
 def test_the_guard_writes_once() -> None:
     schemas = {name: tables[0].schema for name, tables in STREAMS.items()}
     given, held = shipped(query(), layout=plan_layout(bind(query(), schemas), 2).describe()), state()

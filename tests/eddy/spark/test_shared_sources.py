@@ -19,7 +19,7 @@ from eddy.spark.cell import unpack_arrivals
 from eddy.spark.layout.hashing import label
 from eddy.spark.layout.layout import Layout
 from eddy.spark.layout.planning import plan_layout
-from eddy.spark.layout.shared import SharedLayout
+from eddy.spark.layout.shared import SharedLayout, StreamLayout
 from eddy.spark.parcels import Naming, pack
 from tests.eddy.spark import feeds
 from tests.eddy.spark.test_attach import BIG, local, odd, rows
@@ -112,6 +112,20 @@ def test_names_that_are_joined_by_one_column_go_together() -> None:
     assert not goes_together(heavy, "abc")
     # Rows of the others with a heavy value are copied under both names.
     assert goes_together(heavy, "bc")
+
+
+@pytest.mark.parametrize("cells", [1, 3])
+def test_queries_that_read_other_columns_go_together(cells: int) -> None:
+    """A layout is planned for what its own query reads; rows have the columns of all."""
+    query = eddy.Query(streams=[eddy.Stream(n, time="ts") for n in "ab"], joins=["a.k = b.k"], select=["a.k AS k"])
+    own = [pa.schema([field for field in SCHEMA if field.name != left]) for left in ("m", "id")]
+    layouts = [plan_layout(bind(query, dict.fromkeys("ab", schema)), cells) for schema in own]
+    shared = SharedLayout({f"{n}.a": StreamLayout(layout, "a") for n, layout in enumerate(layouts)})
+    assert len(shared.groups) == 1
+    rows = pa.RecordBatch.from_pylist([{"id": n, "ts": n, "k": n, "m": n} for n in range(9)], schema=SCHEMA)
+    placed = shared.place(rows, {})
+    assert sorted(n for part in placed for n in part.rows.column("m").to_pylist()) == [*range(9)]
+    assert not any(part.wanted or part.copied for part in placed)
 
 
 def test_each_name_hears_how_far_its_own_rows_have_come() -> None:

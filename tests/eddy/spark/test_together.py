@@ -135,9 +135,11 @@ def test_what_does_not_fit_the_checkpoint_is_refused(spark: SparkSession, tmp_pa
     others: list[tuple[Any, str, str]] = [
         (eddy.Queries([changed, ALONE]), "ab", 'query "by_k": checkpoint: it belongs to another query; join "a.v'),
         (BY_K, "ab", "it belongs to several queries, this start has one query"),
+        (eddy.Queries([BY_K, ALONE]), "ab", "its queries share 4 cells, this start has 2"),
     ]
     for asked, names, message in others:
-        frame = eddy.attach(asked, open_frames(spark, tmp_path, names))
+        cells = 2 if "2" in message else None
+        frame = eddy.attach(asked, open_frames(spark, tmp_path, names), cells=cells)
         with pytest.raises(StreamingQueryException, match=message):
             feeds.answer(frame, tmp_path / "checkpoint")
     frame = eddy.attach(eddy.Queries([BY_K, ALONE]), open_frames(spark, tmp_path, "ab"))
@@ -178,11 +180,14 @@ def test_bad_input_is_one_error(spark: SparkSession, tmp_path: Path) -> None:
         (eddy.Queries([BY_K, other_type]), frames, {}, 'column "a_k" is int64 in "by_k" and timestamp'),
         (eddy.Queries([replace(BY_K, select=["a.k AS query"]), BY_V]), frames, {}, 'has a column "query"'),
         (eddy.Queries([replace(BY_K, select=["a.nn"]), BY_V]), frames, {}, 'query "by_k": select "a.nn": unknown'),
+        (eddy.Queries([BY_K, replace(BY_V, select=["b.v AS A_K"])]), frames, {}, '"A_K" of "by_v" differ in case only'),
     ):
         with pytest.raises(QueryError, match=message):
             eddy.attach(asked, given, **options)
     answer: Any = eddy.attach(queries, frames)
     with pytest.raises(QueryError, match='of: unknown query "by"; did you mean'):
         eddy.of(answer, "by")
+    with pytest.raises(QueryError, match='each: unknown query "by"; did you mean'):
+        eddy.each({"by_k": print, "by": print})(answer, 0)
     with pytest.raises(QueryError, match="of: expected a frame that eddy"):
         eddy.of(frames["a"], "by_k")
