@@ -30,9 +30,11 @@ from benchmarks import (
     spark_filters,
     spark_joins,
     spark_skeleton,
+    spark_together,
     spark_where,
     statement_parts,
     statements,
+    together,
     windows,
 )
 from benchmarks.growth import Growth
@@ -56,8 +58,10 @@ SUITES: dict[str, Sequence[Benchmark]] = {
     "spark_filters": spark_filters.BENCHMARKS,
     "spark_joins": spark_joins.BENCHMARKS,
     "spark_skeleton": spark_skeleton.BENCHMARKS,
+    "spark_together": spark_together.BENCHMARKS,
     "spark_where": spark_where.BENCHMARKS,
     "statements": (*statement_parts.BENCHMARKS, *statements.BENCHMARKS),
+    "together": together.BENCHMARKS,
 }
 
 PACKAGES = ("pyspark", "pyarrow", "numpy", "numba", "pandas", "duckdb", "polars")

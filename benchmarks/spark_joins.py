@@ -118,8 +118,11 @@ def query(workload: Workload) -> eddy.Query:
     )
 
 
-def native(workload: Workload, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """The same, in Spark's own words: every two streams are within the window of each other."""
+def native(workload: Workload, frames: Mapping[str, DataFrame], values: Sequence[str] = ()) -> DataFrame:
+    """The same, in Spark's own words: every two streams are within the window of each other.
+
+    `values` are columns of each stream that are in the answer as well.
+    """
     joined: DataFrame | None = None
     for place, s in enumerate(STREAMS):
         renamed = frames[s].select(*(F.col(c).alias(f"{s}_{c}") for c in frames[s].columns))
@@ -131,7 +134,8 @@ def native(workload: Workload, frames: Mapping[str, DataFrame]) -> DataFrame:
         # Spark joins on with one event time only; of an expression it forgets that it is one.
         joined = joined.withColumn(f"{s}_ts", F.expr(f"{s}_ts + interval 0 seconds"))
     assert joined is not None
-    return joined.select(*(F.col(f"{s}_id").alias(s) for s in STREAMS))
+    more = [F.col(f"{s}_{value}") for s in STREAMS for value in values]
+    return joined.select(*(F.col(f"{s}_id").alias(s) for s in STREAMS), *more)
 
 
 def _condition(workload: Workload, streams: str) -> str:

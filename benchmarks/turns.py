@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.measure import SEED, Agree
@@ -31,6 +30,15 @@ PATIENCE = 1.0
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
 
+Collect = Callable[[DataFrame], Any]
+
+
+class Steps(Protocol):
+    """Does one micro-batch when it is told to."""
+
+    def step(self) -> tuple[float, Any]:
+        """Do the next micro-batch; gives the seconds it took, and its answer."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
@@ -38,25 +46,32 @@ class Contender:
 
     frame: Callable[[SparkSession], DataFrame]
     settings: Mapping[str, str] = field(default_factory=dict)
+    collect: Collect = DataFrame.toArrow
+    """Gives the answer of a micro-batch, which `foreachBatch` has."""
 
 
 class Stepped:
     """A running query that does one micro-batch when it is told to."""
 
-    def __init__(self, frame: DataFrame, checkpoint: Path) -> None:
+    def __init__(self, frame: DataFrame, checkpoint: Path, collect: Collect = DataFrame.toArrow) -> None:
+        self._collect = collect
         self._writer = frame.writeStream.foreachBatch(self._take).option("checkpointLocation", str(checkpoint))
-        self._answers: queue.Queue[pa.Table] = queue.Queue()
+        self._answers: queue.Queue[Any] = queue.Queue()
         self._turn = threading.Semaphore(0)
         self._over = False
         self.query = self._writer.trigger(availableNow=True).start()
-        self._next()
+        self.finish()
 
-    def step(self) -> tuple[float, pa.Table]:
+    def step(self) -> tuple[float, Any]:
         """Do the next micro-batch; gives the seconds it took."""
         started = time.perf_counter()
-        self._turn.release()
-        answer = self._next()
+        self.begin()
+        answer = self.finish()
         return time.perf_counter() - started, answer
+
+    def begin(self) -> None:
+        """Begin the next micro-batch."""
+        self._turn.release()
 
     def stop(self) -> None:
         """End the query where it is."""
@@ -66,16 +81,35 @@ class Stepped:
 
     def _take(self, batch: DataFrame, _number: int) -> None:
         if not self._over:
-            self._answers.put(batch.toArrow())
+            self._answers.put(self._collect(batch))
             self._turn.acquire()
 
-    def _next(self) -> pa.Table:
+    def finish(self) -> Any:
+        """Wait for the end of a micro-batch; gives its answer."""
         while True:
             try:
                 return self._answers.get(timeout=PATIENCE)
             except queue.Empty:
                 if not self.query.isActive:
                     raise RuntimeError(f"a query ended before its files did: {self.query.exception()}") from None
+
+
+class Several:
+    """Queries that make one contender: their micro-batches run at the same time, or one after the other."""
+
+    def __init__(self, members: Mapping[str, Stepped], *, at_once: bool) -> None:
+        self._members, self._at_once = members, at_once
+
+    def step(self) -> tuple[float, dict[str, Any]]:
+        """Do the next micro-batch of all; gives the seconds it took, and the answer of each."""
+        started = time.perf_counter()
+        if self._at_once:
+            for one in self._members.values():
+                one.begin()
+            answers = {name: one.finish() for name, one in self._members.items()}
+        else:
+            answers = {name: one.step()[1] for name, one in self._members.items()}
+        return time.perf_counter() - started, answers
 
 
 @contextmanager
@@ -86,14 +120,14 @@ def start_all(spark: SparkSession, contenders: Mapping[str, Contender], place: P
         for number, (name, contender) in enumerate(contenders.items()):
             for key, value in contender.settings.items():
                 spark.conf.set(key, value)
-            running[name] = Stepped(contender.frame(spark), place / f"checkpoint_{number}")
+            running[name] = Stepped(contender.frame(spark), place / f"checkpoint_{number}", contender.collect)
             stack.callback(running[name].stop)
             for key in contender.settings:
                 spark.conf.unset(key)
         yield running
 
 
-def turns(running: Mapping[str, Stepped], count: int, *, agree: Agree | None = None, seed: int = SEED) -> Times:
+def turns(running: Mapping[str, Steps], count: int, *, agree: Agree | None = None, seed: int = SEED) -> Times:
     """Time the next micro-batches of every contender.
 
     There is a row for each and a column for every contender.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/spark.md", "docs/from_pandas_udf.md", "docs/statements.md"]
+PAGES = ["README.md", "docs/spark.md", "docs/from_pandas_udf.md", "docs/statements.md", "docs/together.md"]
 
 PATIENCE = 900
 """Seconds for a process that starts a Spark of its own, on a machine with other work."""
@@ -102,4 +102,4 @@ def test_code_in_the_docs(capsys: pytest.CaptureFixture[str], page: str) -> None
 
 
 def test_there_is_code_in_the_docs() -> None:
-    assert [len(blocks(page)) for page in PAGES] == [3, 1, 4, 2]
+    assert [len(blocks(page)) for page in PAGES] == [3, 1, 4, 2, 2]

@@ -62,6 +62,9 @@ class IndexCount:
     by_pattern: tuple[int, ...] = ()
 
 
+INDEX_FIELDS = tuple(field.name for field in fields(IndexCount))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tuning:
     """A decision about the key maps of one input.
@@ -144,8 +147,11 @@ def latest_indexing(
     Decisions are told with the micro-batch in which they were first heard of.
     """
     found = dict(before)
-    for name in dict.fromkeys(count.input for count in indexes):
-        rows = write_indexes([count for count in indexes if count.input == name])
+    own: dict[str, list[IndexCount]] = {}
+    for count in indexes:
+        own.setdefault(count.input, []).append(count)
+    for name, counts in own.items():
+        rows = write_indexes(counts)
         found[name] = {"tunings": [], **found.get(name, {}), "batch": batch, "indexes": rows}
     for tuning in tunings:
         known = found.get(tuning.input, {"batch": batch, "indexes": [], "tunings": []})
@@ -173,12 +179,13 @@ def check_latest(latest: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_indexes(counts: Iterable[IndexCount]) -> list[list[Any]]:
     """Write counts as JSON can hold them."""
-    return [list(astuple(count)) for count in counts]
+    # The values are plain, so they need not be copied one by one, as `astuple` does.
+    return [[getattr(count, name) for name in INDEX_FIELDS] for count in counts]
 
 
 def read_indexes(rows: Iterable[Sequence[Any]]) -> list[IndexCount]:
     """Read what `write_indexes` wrote."""
-    *names, by_pattern = [field.name for field in fields(IndexCount)]
+    *names, by_pattern = INDEX_FIELDS
     found = []
     for row in rows:
         known = [*names, by_pattern] if len(row) > len(names) else names

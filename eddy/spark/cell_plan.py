@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from eddy.spark.before.own_sql import add_columns
 from eddy.spark.before.pushdown import describe_pushed, make_pushed_filters, mark_pushed
 from eddy.spark.layout.shared import SharedLayout, StreamLayout
 from eddy.spark.listener import listen
-from eddy.spark.parcels import PARCELS, RESULTS, Naming, pack, unpack, write
+from eddy.spark.parcels import PARCELS, RESULTS, Marked, Naming, pack, unpack, write
 from eddy.spark.plan import AttachPlan, Options, count_delay, list_fields
 from eddy.spark.progress import OBSERVED
 from eddy.spark.shipped import Shipped, ShippedQuery, pack_code
@@ -177,14 +176,15 @@ class CellPlan:
         """
         (_, owner, stream), tell = streams[0], self.cells if self.tells else 0
         plan = self.queries[owner]
-        found, marks = self._find_frame(streams)
+        found, marked = self._find_frame(streams)
         layout = plan.layout
         shared = SharedLayout({name: StreamLayout(self.queries[q].layout, s.name) for name, q, s in streams})
-        naming = Naming(shared, [*marks]) if len(streams) > 1 else None
-        names = [*self.inputs.schemas[source].names, *marks.values()]
+        naming = Naming(shared, marked.names) if len(streams) > 1 else None
+        own = self.inputs.schemas[source].names
+        names = [*own, marked.column] if marked.names else own
 
         def packer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            renamed = (batch.rename_columns(names) for batch in batches)
+            renamed = (marked.spread(batch.rename_columns(names)) for batch in batches)
             packed = pack(renamed, stream, layout, tell=tell, naming=naming)
             return freeze_loaded(checkpoint_guard.label_with_state(packed))
 
@@ -196,14 +196,14 @@ class CellPlan:
         check_watermark(stream.name, plan.frames.streams[stream.name])
         return parcels.withWatermark("time", f"{count_delay(plan, stream)} milliseconds")
 
-    def _find_frame(self, streams: Sequence[CellStream]) -> tuple[DataFrame, dict[str, str]]:
-        """Give the frame of a source behind what Spark evaluates, and the columns that mark the rows of some streams.
+    def _find_frame(self, streams: Sequence[CellStream]) -> tuple[DataFrame, Marked]:
+        """Give the frame of a source behind what Spark evaluates, and the column that marks the rows of some streams.
 
         A row that no stream needs is left to Spark.
         """
         (_, query, stream), *others = streams
         if not others:
-            return self.queries[query].find_frame(stream.name), {}
+            return self.queries[query].find_frame(stream.name), Marked()
         frame = self.queries[query].frames.streams[stream.name]
         for _, query, stream in streams:
             computed = self.queries[query].computed.get(stream.name, {})
@@ -216,9 +216,15 @@ class CellPlan:
             if any(f.on == (stream.name,) for f in pushed):
                 marks[name] = find_free(f"{name}>", frame.columns)
                 frame = mark_pushed(frame, {stream.name: marks[name]}, pushed)
+        if not marks:
+            return frame, Marked()
+        # All marks are one column. Catalyst writes what it knows of a condition anew for each set of columns that stand
+        # for parts of it: with a column for each of 32 marks it does not come to an end.
+        held = find_free("marks", frame.columns)
+        frame = frame.select("*", F.array(*map(column, marks.values())).alias(held))
         if len(marks) == len(streams):
-            frame = frame.where(reduce(operator.or_, [column(mark) for mark in marks.values()]))
-        return frame, marks
+            frame = frame.where(F.array_contains(column(held), F.lit(True)))
+        return frame, Marked([*marks], held)
 
 
 def _pack_nothing(frame: DataFrame) -> DataFrame:

@@ -89,6 +89,23 @@ class Naming(NamedTuple):
     marked: Sequence[str] = ()
 
 
+class Marked(NamedTuple):
+    """The names of a source whose rows are marked, and the column of a frame that has a list of marks for each row."""
+
+    names: Sequence[str] = ()
+    column: str = ""
+
+    def spread(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Give each name a column of its own in place of the last one, which has lists."""
+        if not self.names:
+            return rows
+        *columns, last = rows.columns
+        lists: Any = last  # an Array by its stubs, and a ListArray by its type
+        marks = lists.flatten().to_numpy(zero_copy_only=False).reshape(rows.num_rows, len(self.names))
+        names = [*rows.schema.names[:-1], *(f"{name}>" for name in self.names)]
+        return pa.RecordBatch.from_arrays([*columns, *map(pa.array, marks.T)], names=names)
+
+
 class MarkedRows(NamedTuple):
     """Rows, with those that are `wanted` under some names, where not all are, and those that are copies."""
 

@@ -101,6 +101,18 @@ def test_each_answers_as_it_would_alone(spark: SparkSession, tmp_path: Path, pus
         assert late == eddy.run_local(BY_V, {s: DATA[s] for s in "bc"}).report.streams()["late"].sum()
 
 
+def test_many_queries_whose_filters_spark_evaluates(spark: SparkSession, tmp_path: Path) -> None:
+    """What Catalyst knows of rows doubles with each column that stands for a part of a condition, if there are many."""
+    members = [
+        replace(ALONE, name=f"above_{n}", filters=[eddy.Filter("above", on="b", where=f"v > {n}")]) for n in range(30)
+    ]
+    add(tmp_path, 0, 1)
+    frame = eddy.attach(eddy.Queries(members), open_frames(spark, tmp_path, "b"))
+    found = divide(feeds.answer(frame, tmp_path / "checkpoint"), members)
+    assert found == {query.name: expected(query, 0, 1) for query in members}
+    assert len({sum(rows.values()) for rows in found.values()}) > 1
+
+
 def test_queries_come_and_go_with_restarts(spark: SparkSession, tmp_path: Path) -> None:
     """One that comes begins as on a new checkpoint, and the others do not notice."""
     starts = [([BY_K, BY_V], 0, 2), ([ITSELF, BY_V], 2, 3), ([BY_V], 3, BATCHES)]
