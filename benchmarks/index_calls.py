@@ -17,9 +17,9 @@ from benchmarks import indexes
 from benchmarks.contenders import make_engine
 from benchmarks.measure import SEED, Line
 from benchmarks.workloads import COMPLETE, Workload, batches
-from eddy.engine.cell_inputs import ALONE
 from eddy.kernels.arguments import Chain, ChainKernels, Screen, Term, Walk
 from eddy.kernels.choice import choose_chains
+from eddy.query.together.queries import LONE
 from eddy.tuples.arrays import Integers, Tags
 from eddy.tuples.request import Request, TimeBounds
 from eddy.tuples.splitmix import mix
@@ -47,7 +47,7 @@ CHOSEN = {"kind": "chosen", "chains": False, "period": 1_000, "trigger": 1_000}
 def calls(rows: int = ROWS, turns: int = TURNS, workload: Workload = COMPLETE) -> Iterator[Line]:
     """Nanoseconds of a look into a part: what each of many tuples takes, and what one takes however few there are."""
     engine = run(workload, rows, {"kind": "patterns", "chains": False})
-    catalog = engine.lanes[ALONE]._streams[INPUT].catalog
+    catalog = engine.lanes[LONE]._streams[INPUT].catalog
     codes = np.random.default_rng(SEED).integers(0, 1 << 40, PROBES)
     few, many = (median(partial(catalog.find, Request({0: codes[:probes]})), turns) for probes in (1, PROBES))
     parts = len(catalog.parts)
@@ -65,7 +65,7 @@ def looks(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]:
     known = 0
     for batch in parts:
         indexes._drain(engine, batch)
-        learned = [tuner.learned for tuner in engine.lanes[ALONE]._indexes._tuners._tuners.values()]
+        learned = [tuner.learned for tuner in engine.lanes[LONE]._indexes._tuners._tuners.values()]
         new, known = sum(one.looks for one in learned) - known, sum(one.looks for one in learned)
         tracked = max(len(one.shares) for one in learned) or 1
         took[new > 0].append(engine.read_counters().tuning / (max(new, 1) * tracked))
@@ -136,7 +136,7 @@ def decisions(rows: int = ROWS, workload: Workload = COMPLETE) -> Iterator[Line]
     parts = batches(workload.data(rows))
     engine: Any = make_engine(workload, parts[0], "random", None)
     took: list[float] = []
-    for store in engine.lanes[ALONE]._streams.values():
+    for store in engine.lanes[LONE]._streams.values():
         store.catalog.rest = partial(_note_decision, store.catalog, store.catalog.rest, took)
     for batch in parts:
         indexes._drain(engine, batch)

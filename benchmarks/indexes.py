@@ -22,9 +22,9 @@ from benchmarks.measure import WARM, Line, ratios, setting, summary, times_of
 from benchmarks.workloads import BATCH, COMMON, COMPLETE, ROWS, SEED, Batch, Workload, batches
 from eddy import wiring
 from eddy.engine import Engine
-from eddy.engine.cell_inputs import ALONE
 from eddy.jobs.experiments.flights.queries import flights
 from eddy.observe.report import Report
+from eddy.query.together.queries import LONE
 from eddy.wiring import IndexChoice, PolicyChoice
 
 SEPARATE = {"kind": "patterns", "merge": False, "time_order": False}
@@ -306,7 +306,7 @@ def contender(workload: Workload, first: Batch, policy: PolicyChoice, name: str)
 def remove_limit(engine: Any) -> None:
     """Let an engine keep all indexes that it has built."""
     # A setting for users would be one too many: nobody should give away memory without a limit.
-    for store in engine.lanes[ALONE]._streams.values():
+    for store in engine.lanes[LONE]._streams.values():
         rest = store.catalog.rest
         store.catalog.rest = lambda room, *more, rest=rest: rest(max(room, NO_LIMIT), *more)
 

@@ -31,7 +31,7 @@ FEW = 8
 """Micro-batches that count where they are long."""
 
 TOGETHER, CONTROL, APART = "together", "together again (control)", "one after the other"
-ALONE, AGAIN, SET_OF_ONE = "a query alone", "alone again (control)", "a set of one"
+LONE, AGAIN, SET_OF_ONE = "a query alone", "alone again (control)", "a set of one"
 
 ROUNDS = 10
 """Rounds of hashing a row of a costly filter: several microseconds."""
@@ -97,12 +97,12 @@ def one(counted: int = 4 * COUNTED) -> Iterator[Line]:
     parts = _make_parts(counted)
     queries = QuerySet(count=1).write(list_streams())
     contenders: dict[str, Callable[[Batch], object]] = {
-        ALONE: Apart(queries, parts[0]),
+        LONE: Apart(queries, parts[0]),
         AGAIN: Apart(queries, parts[0]),
         SET_OF_ONE: Together(queries, parts[0]),
     }
     yield "a set of one query beside the query itself; " + setting(rows=counted * BATCH, batch=BATCH, seed=SEED)
-    yield from _compare(contenders, parts, ALONE, {SET_OF_ONE: ("at most", ONE_GOAL)})
+    yield from _compare(contenders, parts, LONE, {SET_OF_ONE: ("at most", ONE_GOAL)})
 
 
 def eight(counted: int = COUNTED) -> Iterator[Line]:

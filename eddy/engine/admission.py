@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream
+from eddy.engine.cell_inputs import CellInputs, CellStream
 from eddy.engine.row_times import Timed, read_times
 from eddy.errors import QueryError, quote
 from eddy.query import Rows
 from eddy.query.inputs import FAILING
+from eddy.query.together.queries import LONE
 from eddy.tuples.arrays import Integers, Mask, RowIds
 from eddy.tuples.event_time import Ticks
 from eddy.tuples.tuples import Appearance
@@ -28,7 +29,7 @@ from eddy.tuples.tuples import Appearance
 Tick = int | float
 
 Watermarks = Mapping[str, Tick | None]
-"""The watermark of each query of a cell; a query that is alone is called `ALONE`."""
+"""The watermark of each query of a cell; a query that is alone is called `LONE`."""
 
 MOST_NUMBERS = 1 << 20
 """Numbers of rows that are kept from one micro-batch to the next, in 8 MB. To make them anew took a quarter of a
@@ -95,7 +96,7 @@ class Mark:
         cls, watermark: Tick | None, copies: Mapping[str, Mask] | None = None, wanted: Mapping[str, Mask] | None = None
     ) -> Mark:
         """Make that of a query that is alone."""
-        return cls({ALONE: watermark}, copies or {}, wanted or {})
+        return cls({LONE: watermark}, copies or {}, wanted or {})
 
     @property
     def after(self) -> Watermarks:

@@ -16,14 +16,11 @@ from eddy.query.binding import Binding
 from eddy.query.emit import counts_rows
 from eddy.tuples.arrow import merge_fields
 
-ALONE = ""
-"""What a cell calls a query that has it for itself."""
-
 
 def name_input(query: str, name: str) -> str:
     """Name an input of a query as the cell does.
 
-    >>> name_input("alerts", "orders"), name_input(ALONE, "orders")
+    >>> name_input("alerts", "orders"), name_input(LONE, "orders")
     ('alerts.orders', 'orders')
     """
     return f"{query}.{name}" if query else name

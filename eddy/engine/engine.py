@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from eddy.contracts import Clock, Others
 from eddy.engine.admission import AdmittedRows, Gate, Mark, Tick, Watermarks
-from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream, write_place
+from eddy.engine.cell_inputs import CellInputs, CellStream, write_place
 from eddy.engine.counting import Taken
 from eddy.engine.emission import Picked, Rejected
 from eddy.engine.lane import Asked, Lane, Part
@@ -21,6 +21,7 @@ from eddy.errors import CheckpointError, EngineError
 from eddy.observe.counters import Counters
 from eddy.query import fingerprint
 from eddy.query.fingerprint import FilterChange
+from eddy.query.together.queries import LONE
 from eddy.tuples import Tuples
 from eddy.tuples.arrays import RowIds
 from eddy.tuples.arrow import no_rows
@@ -37,7 +38,7 @@ class Engine:
     """Answers a query, one micro-batch after the other; or several, which share the rows.
 
     The same batches, policies and seed give the same routes; the same batches alone give the same answers. `seed` is
-    that of the query, and the number of the cell. A query that has the engine for itself is called `ALONE`.
+    that of the query, and the number of the cell. A query that has the engine for itself is called `LONE`.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Engine:
 
     @property
     def _alone(self) -> Lane:
-        return self.lanes[ALONE]
+        return self.lanes[LONE]
 
     @property
     def schema(self) -> pa.Schema:
@@ -205,7 +206,7 @@ class Engine:
 
     def read_counters(self) -> Counters:
         """Give the counters of the last micro-batch of a query that is alone."""
-        return self.read_each()[ALONE]
+        return self.read_each()[LONE]
 
     def read_each(self) -> dict[str, Counters]:
         """Give the counters of the last micro-batch of each query."""
@@ -224,7 +225,7 @@ class Engine:
             name = _name_rows(source, streams)
             numbers[name], tables[f"stream {name}"] = self._rows[source].snapshot()
         meta = {"batch": self._batch, "gate": self._gate.snapshot(), "numbers": numbers}
-        if ALONE in self.lanes:
+        if LONE in self.lanes:
             own, more = self._alone.snapshot()
             return pack({**meta, **own}, {**tables, **more})
         parts: dict[str, Any] = {}
@@ -277,7 +278,7 @@ class Engine:
         if (name := _name_rows(source, streams)) in numbers:
             self._rows[source].restore(numbers[name], tables[f"stream {name}"], others)
             return False
-        if ALONE in self.lanes:
+        if LONE in self.lanes:
             self._rows[source].adopt([(numbers[s.name], tables[f"stream {s.name}"]) for s in streams], others)
             return True
         if known := [one for one in streams if one.query in changes]:
@@ -317,7 +318,7 @@ QUERIES = "queries"
 def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) -> dict[str, Part]:
     """Read the parts of a state that queries have for themselves."""
     if QUERIES not in tables:
-        return {ALONE: (dict(meta), dict(tables))}
+        return {LONE: (dict(meta), dict(tables))}
     (told,) = tables[QUERIES]
     parts = ((row["query"], json.loads(row["told"])) for row in told.read().to_pylist())
     return {
@@ -328,10 +329,10 @@ def read_parts(meta: Mapping[str, Any], tables: Mapping[str, Sequence[Packed]]) 
 
 def check_number(saved: Collection[str], wanted: Collection[str]) -> None:
     """Refuse the state of one query for several, and the other way round: their rows are named in other ways."""
-    if (ALONE in saved) == (ALONE in wanted):
+    if (LONE in saved) == (LONE in wanted):
         return
     names = ("one query", "several queries")
-    before, now = names if ALONE in saved else names[::-1]
+    before, now = names if LONE in saved else names[::-1]
     raise CheckpointError(
         f"checkpoint: it belongs to {before}, this start has {now}; go back to what it was begun with, or begin a new "
         "checkpoint"
@@ -343,4 +344,4 @@ def _name_rows(source: str, streams: Sequence[CellStream]) -> str:
 
     Then it may call their source otherwise.
     """
-    return ", ".join(sorted(one.name for one in streams)) if streams[0].query == ALONE else source
+    return ", ".join(sorted(one.name for one in streams)) if streams[0].query == LONE else source

@@ -12,7 +12,6 @@ import pyarrow as pa
 from eddy.clocks import make_work_clock
 from eddy.contracts import Clock
 from eddy.engine import Engine
-from eddy.engine.cell_inputs import ALONE
 from eddy.errors import QueryError, check_whole, quote
 from eddy.live_line import LiveLine
 from eddy.local.feeds import BATCH_ROWS, Data, open_feeds, peek
@@ -25,6 +24,7 @@ from eddy.query import Query, Statement
 from eddy.query.explain import explain
 from eddy.query.inputs import arrange_sources, spread_sources
 from eddy.query.together import Queries
+from eddy.query.together.queries import LONE
 from eddy.tuples.pandas_frames import make_frame
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def iter_local(  # noqa: PLR0913  what a user may say
     feeds = open_feeds(arrange_sources(query.streams, data), [table.name for table in query.tables], batch_rows)
     begun = wiring.Begun(query=query, schemas=spread_sources(query.streams, feeds.schemas), policy=policy)
     tools = replace(tools, index=wiring.check_index(index, query))
-    return Running(wiring.engine_together({ALONE: begun}, feeds.tables, tools), feeds.steps, feeds.batches)
+    return Running(wiring.engine_together({LONE: begun}, feeds.tables, tools), feeds.steps, feeds.batches)
 
 
 def _check_arguments(query: object, data: object, batch_rows: object, seed: object) -> None:

@@ -47,6 +47,10 @@ def exists_name(kind: str, table: str) -> str:
     return f"{kind}_{table}"
 
 
+NO_COLUMNS = "which has no column and asks all rows the same"
+"""What an error says of a constant."""
+
+
 def read_existence(
     asked: Mapping[str, Sequence[sql.Expression]], tables: Collection[str], joined: Set[str]
 ) -> tuple[Existence, ...]:
@@ -96,6 +100,11 @@ def _find_table(text: sql.Expression, tables: Collection[str], joined: Set[str],
 
 def _split(text: sql.Expression, table: str, where: str) -> Iterator[sql.Expression]:
     for part in text.conjuncts():
+        if not part.inputs:
+            raise QueryError(
+                f'{where}: expected conditions on "{table}", got "{shorten(part.text, LONGEST_NAME)}", {NO_COLUMNS}; '
+                "leave it out"
+            )
         if table not in part.inputs:
             raise QueryError(
                 f'{where}: expected conditions on "{table}", got "{shorten(part.text, LONGEST_NAME)}"; a condition on '

@@ -25,12 +25,12 @@ from pyspark.sql.streaming.state import GroupState
 
 from eddy.engine import Engine
 from eddy.engine.admission import Mark
-from eddy.engine.cell_inputs import ALONE, name_input
+from eddy.engine.cell_inputs import name_input
 from eddy.engine.snapshot import Snapshot
 from eddy.errors import CheckpointError, EddyError, QueryError
 from eddy.observe import wire
 from eddy.observe.counters import Counters
-from eddy.query.together.queries import widen
+from eddy.query.together.queries import LONE, widen
 from eddy.spark import checkpoint_guard, worker_cache
 from eddy.spark.layout.hashing import cell_of
 from eddy.spark.parcels import MarkedRows, payloads, read_marked, read_ticks, report_text, rows_of
@@ -171,7 +171,7 @@ class _Call:
 
     def _write_report(self, query: str, counters: Counters) -> str:
         """Tell of a query; one that is alone has no name."""
-        name = {"query": query} if query != ALONE else {}
+        name = {"query": query} if query != LONE else {}
         return report_text({"cell": self._cell, **name, **wire.to_plain(counters)})
 
     def _resume(self) -> Engine:
@@ -197,8 +197,8 @@ class _Call:
         )
         if answer is not None:
             return (widen(name, rows, answer) for name, rows in engine.run_each(came.rows, mark))
-        results, beats = engine.run(came.rows, mark), asked[ALONE].beats
-        return results if beats is None else beats.add(results, engine.schema, marks[ALONE].known, self._cell)
+        results, beats = engine.run(came.rows, mark), asked[LONE].beats
+        return results if beats is None else beats.add(results, engine.schema, marks[LONE].known, self._cell)
 
     def _find_marks(
         self, query: str, asked: ShippedQuery, before: Mapping[str, float], came: Mapping[str, int]

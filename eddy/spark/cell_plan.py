@@ -15,10 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.types import StringType, StructField, StructType
 
-from eddy.engine.cell_inputs import ALONE, CellInputs, CellStream
+from eddy.engine.cell_inputs import CellInputs, CellStream
 from eddy.query import fingerprint
 from eddy.query.shorthand import find_free
-from eddy.query.together.queries import QUERY, merge_schemas
+from eddy.query.together.queries import LONE, QUERY, merge_schemas
 from eddy.spark import cell, checkpoint_guard
 from eddy.spark.after.beats import Beats
 from eddy.spark.before.frames import check_watermark, make_readable
@@ -66,7 +66,7 @@ class CellPlan:
     @property
     def is_several(self) -> bool:
         """The queries have names; a lone one has not."""
-        return ALONE not in self.queries
+        return LONE not in self.queries
 
     @cached_property
     def tells(self) -> bool:
@@ -75,7 +75,7 @@ class CellPlan:
         Spark has one watermark, the least of all streams since the checkpoint began; each of several queries goes by
         that of its own streams, since it is there.
         """
-        return self.is_several or self.queries[ALONE].tells
+        return self.is_several or self.queries[LONE].tells
 
     def answer(self, options: Options) -> DataFrame:
         """Give the steps, from the frames to the answer."""
@@ -105,7 +105,7 @@ class CellPlan:
     def _list_columns(self) -> StructType:
         """List the columns of the answer; of several queries the first one says whose row it is."""
         if not self.is_several:
-            return StructType(list_fields(self.queries[ALONE]))
+            return StructType(list_fields(self.queries[LONE]))
         fields = {name: list_fields(plan) for name, plan in self.queries.items()}
         own = {OWN_COLUMNS: {name: [one.name for one in found] for name, found in fields.items()}}
         every = {one.name: one for found in reversed(fields.values()) for one in found}

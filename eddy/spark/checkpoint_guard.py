@@ -14,12 +14,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
-from eddy.engine.cell_inputs import ALONE, write_place
+from eddy.engine.cell_inputs import write_place
 from eddy.engine.engine import QUERIES, check_number
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
 from eddy.errors import CheckpointError, Within, quote
 from eddy.query import fingerprint
 from eddy.query.fingerprint import FilterChange
+from eddy.query.together.queries import LONE
 from eddy.spark.layout.layout import check_layout
 from eddy.spark.parcels import PARCEL_SCHEMA
 from eddy.spark.shipped import Shipped, ShippedQuery
@@ -53,7 +54,7 @@ def check(shipped: Shipped, state: GroupState) -> str:
         if read.parts == {name: one.parts for name, one in shipped.queries.items()}:
             return told
     told_of = {name: _describe(one) for name, one in shipped.queries.items()}
-    alone = told_of.get(ALONE)
+    alone = told_of.get(LONE)
     noted = pack(alone or {QUERIES: told_of, "sources": _list_sources(shipped), "cells": shipped.cells}, {})
     state.update((noted.format, noted.meta, noted.blob))
     return told
@@ -87,7 +88,7 @@ class _Noted:
         """Read it."""
         saved, _ = unpack(snapshot)
         self.sources, self.cells = saved.get("sources"), saved.get("cells")
-        self.queries = saved.get(QUERIES, {ALONE: saved})
+        self.queries = saved.get(QUERIES, {LONE: saved})
         for one in self.queries.values():
             dict(one["query"]), dict(one["layout"])
 

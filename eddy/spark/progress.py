@@ -22,7 +22,8 @@ from eddy.observe.counters import Counters
 from eddy.observe.frame_notes import find_note
 from eddy.observe.report import Report
 from eddy.observe.sum_cells import CellSum, merge_batches
-from eddy.query.together.report import ALONE, ReportTogether, merge_queries
+from eddy.query.together.queries import LONE
+from eddy.query.together.report import ReportTogether, merge_queries
 from eddy.spark.monitoring import news
 from eddy.spark.monitoring.news import BEGINNING, BatchNews, NewDecisions
 
@@ -97,7 +98,7 @@ class Progress:
                 step=step,
                 whole=whole,
                 cells=len(cells),
-                results={n: sum(c.results for c in own.values()) for n, own in queries.items() if n != ALONE},
+                results={n: sum(c.results for c in own.values()) for n, own in queries.items() if n != LONE},
                 decisions=decisions,
                 seconds=progress.durationMs.get("triggerExecution", 0) / 1_000,
                 rows_per_second=progress.processedRowsPerSecond,
@@ -307,7 +308,7 @@ def read_queries(reports: Sequence[str]) -> dict[str, dict[int, Counters]]:
     own = [report for report in reports if not report.startswith(NOTE)]
     try:
         parts = sorted(
-            ((part.pop("cell"), part.pop("query", ALONE), wire.from_plain(part)) for part in map(json.loads, own)),
+            ((part.pop("cell"), part.pop("query", LONE), wire.from_plain(part)) for part in map(json.loads, own)),
             key=lambda told: (told[0], told[2].batch),
         )
     except Exception as error:  # it has come by way of Spark, from workers that may run anything

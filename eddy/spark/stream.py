@@ -11,7 +11,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from eddy.engine.cell_inputs import ALONE
 from eddy.engine.remembered import check_folder
 from eddy.errors import QueryError, check_flag, check_whole, write_repr
 from eddy.observe.frame_notes import find_note, note_frame
@@ -19,6 +18,7 @@ from eddy.query import Query
 from eddy.query.shorthand import find_free, strip_query
 from eddy.query.state_need import NOT_KEPT, choose_state, list_store_options
 from eddy.query.statements.result_time import find_span
+from eddy.query.together.queries import LONE
 from eddy.spark import session, workers
 from eddy.spark.before.frames import Frames, make_readable, read
 from eddy.spark.cell_plan import CellPlan
@@ -46,7 +46,7 @@ def attach(query: Query, given: Mapping[str, Any], options: Options) -> DataFram
             return _answer_without_state(plan, options)
     session.look_at_partitions(frames.spark, plan.layout.cells)
     with workers.suit_workers(frames.spark):
-        return _declare_time(plan, CellPlan({ALONE: plan}).answer(options))
+        return _declare_time(plan, CellPlan({LONE: plan}).answer(options))
 
 
 def _declare_time(plan: AttachPlan, answer: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from eddy.contracts import Operator, Store
-from eddy.engine.cell_inputs import ALONE, find_tick_type, name_input
+from eddy.engine.cell_inputs import find_tick_type, name_input
 from eddy.engine.machinery import Machinery, SourceRows
 from eddy.kernels.choice import choose_kernels
 from eddy.operators.cache.room import Caches
@@ -37,6 +37,7 @@ from eddy.query.cost import read_tariff
 from eddy.query.emit import counts_rows
 from eddy.query.existence import SEMI
 from eddy.query.join_graph import cached_name, find_near, probe_name, whole_name
+from eddy.query.together.queries import LONE
 from eddy.tuples.arrow import merge_fields
 from eddy.tuples.lineage import Rule
 from eddy.tuples.tuples import Appearance
@@ -57,9 +58,9 @@ def build_rows(bindings: Mapping[str, Binding]) -> dict[str, SourceRows]:
             origin = origins.get(name, name)
             schemas[origin] = merge_fields([schemas.get(origin, NO_COLUMNS), binding.schemas[name]])
             read.setdefault(origin, set()).update(binding.find_stored(name).names)
-    if ALONE in bindings and passes(bindings[ALONE].query):
+    if LONE in bindings and passes(bindings[LONE].query):
         return {name: Passing(_pick(schema, read[name])) for name, schema in schemas.items()}
-    tick_type, several = find_tick_type(bindings.values()), ALONE not in bindings
+    tick_type, several = find_tick_type(bindings.values()), LONE not in bindings
     return {
         name: SharedRows(_pick(schema, read[name]), time=times.get(name), tick_type=tick_type, several=several)
         for name, schema in schemas.items()
@@ -100,7 +101,7 @@ class Builder:
     def build(self) -> Machinery:
         """Make the filters, and where inputs are looked up a STeM, a probe, its first phase and caches for each."""
         query, binding, faults = self.binding.query, self.binding, self.faults
-        if self.name == ALONE and passes(query):
+        if self.name == LONE and passes(query):
             return self._pass_input()
         # Kernels are compiled before there are rows, so that no operator's seconds have that in them.
         choose_kernels()
@@ -194,7 +195,7 @@ class Builder:
         made: list[Operator] = []
         for f in self.binding.query.filters:
             memory = stems[f.on[0]] if len(f.on) == 1 else None
-            if memory is not None and f.definition is not None and self.name != ALONE:
+            if memory is not None and f.definition is not None and self.name != LONE:
                 memory.share(f.name, f.definition)
             made.append(self._make_filter(f, stems, memory))
         return made

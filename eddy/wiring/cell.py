@@ -10,7 +10,7 @@ import pyarrow as pa
 from eddy.classes.classifier import can_classify
 from eddy.contracts import Clock, Setting
 from eddy.engine import Engine
-from eddy.engine.cell_inputs import ALONE, write_place
+from eddy.engine.cell_inputs import write_place
 from eddy.engine.lane import Asked
 from eddy.engine.machinery import SourceRows
 from eddy.errors import Within, check_choice, check_whole, warn
@@ -26,7 +26,7 @@ from eddy.query.binding import Binding, bind
 from eddy.query.join_graph import probe_name
 from eddy.query.pushed_filter import PushedFilter
 from eddy.query.state_need import CACHE_STATES, FORGET, KEEP
-from eddy.query.together.queries import check_clocks
+from eddy.query.together.queries import LONE, check_clocks
 from eddy.sql import Column
 from eddy.wiring.builder import Builder, build_rows, store_tables
 
@@ -109,11 +109,11 @@ def engine(  # noqa: PLR0913  all that a cell is made of, most of it by keyword
     begun = Begun(query=query, schemas=schemas, policy=policy, cells=cells, parts=parts, pushed=pushed)
     tools = Tools(clock=clock, seed=seed, cell=cell, index=index, thinking=thinking, working=working)
     tools = replace(tools, cache_memory=cache_memory, cache_state=cache_state)
-    return engine_together({ALONE: begun}, tables, tools)
+    return engine_together({LONE: begun}, tables, tools)
 
 
 def engine_together(begun: Mapping[str, Begun], tables: Mapping[str, pa.RecordBatch], tools: Tools) -> Engine:
-    """Build the engine of one cell for some queries; one that has it for itself is called `ALONE`."""
+    """Build the engine of one cell for some queries; one that has it for itself is called `LONE`."""
     known = {name: table.schema for name, table in tables.items()}
     bindings, asked = {}, {}
     for name, one in begun.items():

@@ -18,6 +18,9 @@ from eddy.tuples.pandas_frames import make_frame
 
 Given = TypeVar("Given")
 
+LONE = ""
+"""What a cell calls a query that has it for itself, and a report one that nobody has to tell from others."""
+
 MOST_QUERIES = 256
 """Queries of a set: each has a router, a policy and indexes of its own in every cell."""
 

@@ -14,14 +14,12 @@ from eddy.observe.report import Report
 from eddy.observe.statistics import total
 from eddy.observe.sum_cells import SUMMED
 from eddy.observe.text import plural
+from eddy.query.together.queries import LONE
 from eddy.tuples import Hop
 from eddy.tuples.pandas_frames import make_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-
-ALONE = ""
-"""What the engine calls a query that is alone."""
 
 COLUMNS = ("query", "rows", "results", "routing_calls", "reused", "seconds", "shared_seconds", "alone_seconds", "saved")
 """The columns of `ReportTogether.queries`."""
@@ -86,8 +84,8 @@ class ReportTogether(Report):
 
 def merge_queries(told: Mapping[str, Counters]) -> Counters:
     """Merge the counters of queries in one micro-batch into those of all."""
-    if set(told) == {ALONE}:
-        return told[ALONE]
+    if set(told) == {LONE}:
+        return told[LONE]
     parts = {f"{query}.": counters for query, counters in told.items()}
     first = next(iter(told.values()))
     return replace(

@@ -25,7 +25,6 @@ from pyspark.sql import functions as F  # noqa: N812  as everybody calls it
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, BooleanType, StringType, StructField, StructType
 
-from eddy.engine.cell_inputs import ALONE
 from eddy.engine.remembered import Remembered
 from eddy.errors import QueryError
 from eddy.observe.frame_notes import FrameNote, note_frame
@@ -36,6 +35,7 @@ from eddy.query.explain.describe import describe_where
 from eddy.query.lookups import Lookups, check_apart, name_joined
 from eddy.query.pushed_filter import SparkText
 from eddy.query.shorthand import Asked, check_distinct, find_free, has_rejects, make_query, read_predicates
+from eddy.query.together.queries import LONE
 from eddy.spark import workers
 from eddy.spark.before.frames import read_schema, read_table
 from eddy.spark.before.own_sql import ask_spark
@@ -269,7 +269,7 @@ def _find_remembered(plan: WherePlan) -> Remembered | None:
 def _make_shipped(plan: WherePlan) -> Shipped:
     """Pack what workers need; the same call again is the same query to them."""
     (stream,) = plan.query.streams
-    code, functions = pack_code({ALONE: plan.query}, plan.policy)
+    code, functions = pack_code({LONE: plan.query}, plan.policy)
     tables = {name: write(table) for name, table in plan.tables.items()}
     said = hashlib.sha256(repr((code, plan.schema.to_string(), plan.seed, [*tables])).encode())
     for payload in tables.values():
@@ -284,7 +284,7 @@ def _make_shipped(plan: WherePlan) -> Shipped:
         token=said.hexdigest()[:TOKEN_CHARACTERS],
         code=code,
         functions=functions,
-        queries={ALONE: asked},
+        queries={LONE: asked},
         tables=tables,
         seed=plan.seed,
         flush=0,

@@ -14,13 +14,13 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from eddy.engine import Engine
-from eddy.engine.cell_inputs import ALONE
 from eddy.engine.emission import Rejected
 from eddy.engine.remembered import Remembered
 from eddy.errors import EddyError
 from eddy.observe import wire
 from eddy.observe.counters import Counters
 from eddy.observe.sum_cells import merge_batches
+from eddy.query.together.queries import LONE
 from eddy.spark.parcels import report_text
 from eddy.spark.shipped import Shipped
 from eddy.spark.stateless import learned
@@ -93,7 +93,7 @@ def _judge(
 
 def _pick_all(shipped: Shipped, engine: Engine, columns: Iterator[Any], aside: bool) -> Iterator[Verdicts]:
     """Judge the rows of each batch; where they are joined, so many at a time that the answer stays bounded."""
-    (schema,) = shipped.queries[ALONE].schemas.values()
+    (schema,) = shipped.queries[LONE].schemas.values()
     room = FIRST_ROWS
     for arrays in columns:
         left = make_rows(arrays, schema)
