@@ -20,7 +20,7 @@ from eddy.tuples.arrow import merge_fields
 def name_input(query: str, name: str) -> str:
     """Name an input of a query as the cell does.
 
-    >>> name_input("alerts", "orders"), name_input(LONE, "orders")
+    >>> name_input("alerts", "orders"), name_input("", "orders")
     ('alerts.orders', 'orders')
     """
     return f"{query}.{name}" if query else name

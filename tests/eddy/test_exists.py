@@ -96,7 +96,10 @@ def _upto(most: int) -> list[eddy.Filter]:
         ),
         ({"anti": "a.user > 3"}, 'anti "a.user > 3": expected a condition on one table .* got one of "a" alone'),
         ({"semi": f"{USER} and a.n > 1"}, 'expected conditions on "users", got "a.n > 1"; a condition on others is'),
-        ({"semi": f"{USER} and 1 = 2"}, 'expected conditions on "users", got "1 = 2", which has no column and asks all'),
+        (
+            {"semi": f"{USER} and 1 = 2"},
+            'expected conditions on "users", got "1 = 2", which has no column and asks all',
+        ),
         ({"semi": "user = users.id"}, 'semi "user = users.id": column "user" names no stream'),
         ({"semi": "a.user = user.id"}, 'unknown stream or table "user"; did you mean "users"'),
         ({"semi": "a.user = users.ids"}, 'unknown column "users.ids"; did you mean "users.id"'),

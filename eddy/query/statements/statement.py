@@ -9,6 +9,7 @@ is one input; `with_columns` gives the statement to which they are known.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -165,11 +166,16 @@ class Statement:
             seen.add(fold_case(one.alias))
 
     def _check_streams(self) -> None:
-        """Refuse what is said of a stream that the text has not."""
+        """Refuse a misspelt name: one that the text has not, and that is like one of which nothing is said.
+
+        Others may be of other texts that have the same list.
+        """
         known = {*self.sources, *self.sources.values()}
+        said = {find_own(one.name, known) for one in self.streams}
+        unsaid = [name for pair in self.sources.items() if not said.intersection(pair) for name in dict.fromkeys(pair)]
         for one in self.streams:
-            if find_own(one.name, known) not in known:
-                raise unknown_name("input", one.name, known, where=f"{WHERE}: streams")
+            if find_own(one.name, known) not in known and difflib.get_close_matches(one.name, unsaid):
+                raise unknown_name("input", one.name, unsaid, where=f"{WHERE}: streams")
 
     def _check_hints(self) -> None:
         for name, values in self.tree.hints:
