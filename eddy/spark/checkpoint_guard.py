@@ -17,7 +17,7 @@ from pyspark.sql.streaming.state import GroupState
 from eddy.engine.cell_inputs import write_place
 from eddy.engine.engine import QUERIES, check_number
 from eddy.engine.snapshot import Snapshot, guard_restore, pack, unpack
-from eddy.errors import CheckpointError, Within, quote
+from eddy.errors import CheckpointError, quote
 from eddy.query import fingerprint
 from eddy.query.fingerprint import FilterChange
 from eddy.query.together.queries import LONE
@@ -99,8 +99,7 @@ class _Noted:
         told = []
         for name, wanted in shipped.queries.items():
             if name in self.queries:
-                with Within(write_place(name)):
-                    change = _hold_against(self.queries[name], wanted)
+                change = _hold_member_against(name, self.queries[name], wanted)
                 told += [f"{write_place(name)}{change.tell()}"] if change else []
         if new := [name for name in shipped.queries if name not in self.queries]:
             told.append(f"queries added: {quote(new)}; they begin now, and see no row that came before")
@@ -122,6 +121,15 @@ class _Noted:
                 "the life of a checkpoint: name those that no query reads in Queries(..., streams=[...]), or begin a "
                 "new checkpoint"
             )
+
+
+def _hold_member_against(name: str, saved: Mapping[str, Any], wanted: ShippedQuery) -> FilterChange:
+    """Refuse another query; one of several may go on under another name."""
+    try:
+        return _hold_against(saved, wanted)
+    except CheckpointError as error:
+        way_out = "; or give it another name: then it begins now, and the other queries go on" if name != LONE else ""
+        raise CheckpointError(f"{write_place(name)}{error}{way_out}") from error
 
 
 def _hold_against(saved: Mapping[str, Any], wanted: ShippedQuery) -> FilterChange:

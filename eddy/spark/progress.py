@@ -208,7 +208,9 @@ def report_of(what: object, name: str | None = None) -> Report:
     query: StreamingQuery = check_query(what)
     recent = query.recentProgress
     ours = [collect(progress) for progress in recent]
-    if ours and not any(ours):
+    # A start that finds nothing new has run no micro-batch, and tells nothing.
+    has_run = any("addBatch" in progress.durationMs for progress in recent)
+    if has_run and not any(ours):
         raise QueryError(
             f'report_of: query "{query.name or query.id}" has no reports of an eddy; expected one that writes a frame '
             "made by eddy.attach or eddy.where"

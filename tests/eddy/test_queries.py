@@ -78,7 +78,7 @@ def test_what_the_set_says_of_a_stream_agrees() -> None:
     ("members", "message"),
     [
         ([], "queries: expected at least one query, got none"),
-        ([ONE, ONE], 'queries: name "one" stands twice; every name needs a name of its own'),
+        ([ONE, ONE], 'queries: two are called "one"; give each Query.name=.... a name of its own'),
         ([ONE, "two"], r"queries: expected Query\(\.\.\.\), got 'two'"),
         ([ONE, stream("a")], r"queries: expected Query\(\.\.\.\), got Stream\("),
         ("one", r"queries: expected a list of Query\(\.\.\.\), got 'one'"),
@@ -285,3 +285,14 @@ def test_a_damaged_state_is_refused() -> None:
         with pytest.raises(CheckpointError, match="the checksum does not match"):
             engine(ONE, TWO).restore(replace(whole, blob=bytes(bad)))
     assert unpack(whole)
+
+
+def test_explain_says_why_functions_are_not_shared() -> None:
+    """Two lambdas of one text are two functions."""
+    asked = [
+        replace(query(name, stream("a")), filters=[eddy.Filter("odd", on="a", function=lambda v: v % 2 == 1)])
+        for name in ("one", "two")
+    ]
+    assert "functions one.odd, two.odd: they are other objects" in eddy.explain(eddy.Queries(asked))
+    same = [replace(one, filters=asked[0].filters) for one in asked]
+    assert "several queries\n  one.odd, two.odd\n" in eddy.explain(eddy.Queries(same))

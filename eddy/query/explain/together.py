@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from eddy.errors import quote
 from eddy.observe.text import align_columns, plural
 from eddy.query.explain.describe import FILTERS, draw_plan, list_filters, list_patterns, list_warnings, list_windows
+from eddy.query.filter import Filter
 from eddy.query.query import Query
 from eddy.query.together.queries import Queries
 
@@ -54,15 +55,20 @@ def _list_sources(queries: Queries) -> Iterator[str]:
     return align_columns(rows, "<<<")
 
 
-def _list_functions(queries: Queries) -> Iterator[str]:
-    """Write which filters are one to those that have them."""
-    asked: dict[object, list[str]] = {}
+def _list_owned(queries: Queries) -> Iterator[tuple[str, str, Filter]]:
+    """List all filters, each with its source and as whose it is told."""
     for query in queries.members:
         origins = {stream.name: stream.origin for stream in query.streams}
         for one in query.filters:
-            if one.definition is not None:
-                source = origins.get(one.on[0], one.on[0])
-                asked.setdefault((source, one.definition), []).append(f"{query.name}.{one.name}")
+            yield origins.get(one.on[0], one.on[0]), f"{query.name}.{one.name}", one
+
+
+def _list_functions(queries: Queries) -> Iterator[str]:
+    """Write which filters are one to those that have them."""
+    asked: dict[object, list[str]] = {}
+    for source, told, one in _list_owned(queries):
+        if one.definition is not None:
+            asked.setdefault((source, one.definition), []).append(told)
     return (f"  {', '.join(names)}" for names in asked.values() if len(names) > 1)
 
 
@@ -70,9 +76,14 @@ def _list_apart(queries: Queries) -> Iterator[str]:
     """Write what each query has for itself, though it reads what others do."""
     if len(queries.members) > 1:
         yield "  each query has a router, a policy and indexes of its own, and goes by the watermark of its own streams"
-    for query in queries.members:
-        for one in query.filters:
-            if one.where is not None and any(
-                other is not query and one.where in [f.where for f in other.filters] for other in queries.members
-            ):
-                yield f'  filter "{query.name}.{one.name}": SQL costs less to ask again than to look up'
+    texts: dict[tuple[str, str], list[str]] = {}
+    called: dict[tuple[str, str], dict[object, str]] = {}
+    for source, told, one in _list_owned(queries):
+        if one.where is not None:
+            texts.setdefault((source, one.where), []).append(told)
+        elif one.definition is not None:
+            called.setdefault((source, one.name), {}).setdefault(one.definition, told)
+    for names in (names for names in texts.values() if len(names) > 1):
+        yield f"  filters {', '.join(names)}: SQL costs less to ask again than to look up"
+    for found in (found for found in called.values() if len(found) > 1):
+        yield f"  functions {', '.join(found.values())}: they are other objects, or have other columns or keys"

@@ -57,7 +57,7 @@ class Queries:
                 f"queries: expected at most {MOST_QUERIES} queries, got {len(self.members):,}; where they differ in "
                 "numbers and texts alone, make these a lookup table with a row for each, and join it in one query"
             )
-        distinct("name", [query.name for query in self.members], "queries")
+        self._check_distinct()
         self._check_inputs()
         self._check_linked()
 
@@ -90,6 +90,13 @@ class Queries:
         for query in self.members:
             yield from ((query.name, stream) for stream in query.streams)
         yield from (("", stream) for stream in self.streams)
+
+    def _check_distinct(self) -> None:
+        """Check that each query has a name of its own."""
+        names = [query.name for query in self.members]
+        for name in names:
+            if names.count(name) > 1:
+                raise QueryError(f'queries: two are called "{name}"; give each Query(name=...) a name of its own')
 
     def _check_inputs(self) -> None:
         """Check that inputs of one name are one input."""

@@ -191,3 +191,8 @@ def test_bad_input_is_one_error(spark: SparkSession, tmp_path: Path) -> None:
         eddy.each({"by_k": print, "by": print})(answer, 0)
     with pytest.raises(QueryError, match="of: expected a frame that eddy"):
         eddy.of(frames["a"], "by_k")
+    rows_at_hand: Any = DATA["a"][0]
+    with pytest.raises(QueryError, match="of: expected a DataFrame of Spark, got Table; what eddy"):
+        eddy.of(rows_at_hand, "by_k")
+    with pytest.raises(QueryError, match='each: expected a function for every query, got none for "by_v"; give it'):
+        eddy.each({"by_k": print})(answer, 0)
