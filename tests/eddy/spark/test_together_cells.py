@@ -104,7 +104,7 @@ def read(sent: Sequence[pd.DataFrame], member: Member, names: Sequence[str]) -> 
     return found
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     some=together.sets(in_cells=True),
     counts=st.lists(st.integers(1, 6), min_size=6, max_size=6),
