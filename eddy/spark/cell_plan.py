@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
 
@@ -45,7 +45,7 @@ class CellPlan:
     """
 
     queries: Mapping[str, AttachPlan]
-    unread: Mapping[str, DataFrame] | None = None
+    unread: Mapping[str, DataFrame] = field(default_factory=dict)
     most: int = 1
 
     @cached_property
@@ -90,7 +90,7 @@ class CellPlan:
         #     b -> parcels  > union -> by cell -> engine -> payloads and reports -> rows
         #     c -> parcels /
         packed = {source: self._pack_source(source, streams) for source, streams in self.inputs.sources.items()}
-        packed |= {source: _pack_nothing(frame) for source, frame in (self.unread or {}).items()}
+        packed |= {source: _pack_nothing(frame) for source, frame in self.unread.items()}
         # Spark knows the sources of a checkpoint by their order, which must not depend on the queries that there are.
         order = sorted(packed) if self.is_several else packed
         answers = (
@@ -130,7 +130,7 @@ class CellPlan:
             cache_state=options.cache_state,
             sources=sources,
             columns=self.inputs.schemas,
-            unread=sorted(self.unread or {}),
+            unread=sorted(self.unread),
             cells=self.cells,
             answer=merge_schemas(schemas) if self.is_several else None,
         )
